@@ -26,12 +26,13 @@ pub(crate) enum LogLine<'a> {
     Damaged(&'a [u8]),
 }
 
-/// Formats a line with checksum.
+/// Formats a line with its checksum.
 pub(crate) fn checked_line(json: &str) -> Vec<u8> {
     format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes()
 }
 
-/// Passes the lines of a file to `each`, except a torn last line of a killed run. Returns the number of bytes read.
+/// Passes the lines of a file to `each`, except for a torn last line left by a killed run. Returns the number of bytes
+/// read.
 pub(crate) fn each_line(path: &Path, each: &mut dyn FnMut(LogLine<'_>) -> Result<()>) -> Result<u64> {
     let mut rest = Vec::new();
     let mut bytes = 0;

@@ -1,4 +1,4 @@
-//! Locks log files: detects which files runs are writing, and whether they are still in place.
+//! Locks log files, to detect files that a run is still writing and files that were removed, renamed or replaced.
 //!
 //! On Unix, a run holds a lock (`flock`) on its file until the process ends. On file systems without locks, a file
 //! counts as being written if it changed within the last hour. On Windows, a run opens its file with read-only sharing.
@@ -14,11 +14,11 @@ use std::time::Duration;
 /// Maximum number of names to try for a new file.
 const MAX_NAMES: u32 = 1000;
 
-/// Time without changes after which a log counts as complete if files cannot be locked. Long, since some assets take
-/// long.
+/// Time without changes after which a log counts as complete if files cannot be locked. Long, since some assets take a
+/// long time.
 const MIN_QUIET: Duration = Duration::from_secs(3600);
 
-/// Device and inode, to distinguish files that had the same path. `None` on systems without such numbers.
+/// Device and inode, to distinguish files that had the same path. Unavailable on systems without such numbers.
 pub(crate) type FileIdentity = (u64, u64);
 
 /// An exclusive lock on a log file that is not being written, held until dropped.
@@ -30,7 +30,7 @@ impl LogGuard {
         self.0.as_ref().is_none_or(|file| file.metadata().is_ok_and(|metadata| metadata.len() == bytes))
     }
 
-    /// Identity of the file.
+    /// Device and inode of the locked file; `None` for objects in stores and on systems without such numbers.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
         self.0.as_ref().and_then(|file| identity(&file.metadata().ok()?))
     }

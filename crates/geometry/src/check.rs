@@ -44,7 +44,7 @@ pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     Ok(())
 }
 
-/// Returns the first invariant that a mesh breaks, `None` if it is valid.
+/// Returns the first invariant that a mesh violates, or `None` if it is valid.
 fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions) -> Result<Option<String>> {
     let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
     if what.is_some() {

@@ -34,14 +34,14 @@ pub struct PartsJob<'a, O> {
     pub options: FormatOptions<'a, O>,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Losses that are errors; they are reported before the first byte is written.
+    /// Which losses are errors. Checked before the first byte is written.
     pub strict: Strictness,
 }
 
 /// A range of faces and lines of a mesh, with a transform.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
-    /// The mesh.
+    /// The mesh that the ranges refer to.
     pub mesh: &'a Mesh,
     /// Index of the mesh in the scene.
     pub number: usize,
@@ -114,7 +114,7 @@ pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(O
     }
 }
 
-/// Returns for each of `count` materials whether a face uses it.
+/// Returns, for each of `count` materials, whether any face uses it.
 pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     let mut used = Vec::new();
     used.try_reserve_exact(count)?;
@@ -129,7 +129,7 @@ pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     Ok(used)
 }
 
-/// Returns the frame of an object; `None` if it changes nothing, so that such values keep their bits.
+/// Returns the frame of an object; `None` if it changes nothing, so that values stay bit-identical.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
     let stays = object.transform.is_none_or(|transform| transform == IDENTITY64);
     // Blender applies identity transforms, too, which normalizes normals.
@@ -144,7 +144,7 @@ fn wrong(object: &Object, what: &str) -> Error {
     Error::new(ErrorKind::Usage, format!("object `{}` {what}", object.name))
 }
 
-/// Returns the number of vertices outside of all faces.
+/// Returns the number of vertices that no face uses.
 pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
     unused_vertices(mesh, &[&mesh.faces.corner_positions], threads)
 }
@@ -187,20 +187,20 @@ pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     ]
 }
 
-/// Returns the object names as a loss.
+/// Returns the loss of object names, for reporting.
 pub fn named(parts: &[Part<'_>]) -> LeftOut {
     let names = parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty());
     LeftOut::named("left-out-names", "object names", names)
 }
 
-/// Returns the vertex and face columns of meshes as a loss, except those with `is_kept`.
+/// Returns the loss of vertex and face columns, except columns with `is_kept`, for reporting.
 pub fn columns<'m>(meshes: impl Iterator<Item = &'m Mesh>, is_kept: impl Fn(&Column) -> bool) -> LeftOut {
     let columns = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
     let names = columns.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
     LeftOut::named("left-out-columns", "vertex and face columns", names)
 }
 
-/// Returns the tables of a scene as a loss.
+/// Returns the loss of a scene's tables, for reporting.
 pub fn tables(scene: &Scene) -> LeftOut {
     LeftOut::named("left-out-tables", "tables", scene.tables.iter().map(|table| table.name.as_str()))
 }

@@ -10,7 +10,7 @@ use polyhaul_image::{mipmaps, samples};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Channels, ColorSpace, Image, SampleType};
 
-/// Operations on an [`Image`].
+/// Sample, channel and mip-level conversions for [`Image`].
 ///
 /// ```
 /// use polyhaul::model::{Channels, Image, Samples};
@@ -37,8 +37,8 @@ pub trait ImageOps {
     /// The same errors as [`ImageOps::convert_samples`].
     fn convert_samples_with(&self, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted>;
 
-    /// Converts the image to other channels: drops alpha or adds opaque alpha; converts colors to brightness, or gray
-    /// to colors.
+    /// Converts the image to other channels: drops alpha or adds opaque alpha; converts color to grayscale or grayscale
+    /// to color.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.

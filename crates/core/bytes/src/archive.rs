@@ -98,7 +98,7 @@ impl<'a> Archive<'a> {
         }
     }
 
-    /// Reads the directory of a positioned source into at most half of `limits.memory_bytes`.
+    /// Reads the directory of a positioned source, using at most half of `limits.memory_bytes`.
     ///
     /// # Errors
     /// Errors of the source; `Unsupported` for a stream; a [`DecompressError`] if the directory is damaged, exceeds the
@@ -135,7 +135,7 @@ impl<'a> Archive<'a> {
         self.directory.names.get(record.name.clone()).unwrap_or_default()
     }
 
-    /// Returns the index of the member `name` in [`Archive::names`]. `/` separates the parts of a name.
+    /// Returns the index of the member `name` in [`Archive::names`]. Path components are separated by `/`.
     ///
     /// # Errors
     /// A [`DecompressError`] if two members have that name.
@@ -149,8 +149,8 @@ impl<'a> Archive<'a> {
         Ok(has_name(first).then_some(first))
     }
 
-    /// Returns the plain bytes of member `number` as a stream. Its size and checksum are compared with the directory at
-    /// the end. Messages use `name`.
+    /// Returns the uncompressed bytes of member `number` as a stream. At the end of the stream, its size and checksum
+    /// are verified against the directory. Messages use `name`.
     ///
     /// # Errors
     /// Errors of the source; a [`DecompressError`] if the member's offset is invalid, or it is encrypted or compressed
@@ -173,7 +173,7 @@ impl<'a> Archive<'a> {
         Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
     }
 
-    /// Returns the plain size of member `number` in bytes, as declared in the directory.
+    /// Returns the uncompressed size of member `number` in bytes, as declared in the directory.
     pub fn plain_bytes(&self, number: usize) -> u64 {
         self.directory.records.get(number).map_or(0, |record| record.plain_bytes)
     }

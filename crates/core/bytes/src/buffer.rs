@@ -207,7 +207,7 @@ impl<'a> Buffer<'a> {
     /// at the end.
     ///
     /// # Errors
-    /// As for [`Buffer::fill_more`]; nothing is consumed then.
+    /// As for [`Buffer::fill_more`]; on an error, nothing is consumed.
     pub fn record(&mut self, end_mark: u8) -> io::Result<Option<&[u8]>> {
         let mut scanned = 0;
         let count = loop {

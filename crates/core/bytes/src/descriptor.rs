@@ -11,8 +11,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Closes `file`, and returns the system's error: on network file systems and with quotas, the last error may only
-/// appear here.
+/// Closes `file`, and returns the system's error: on network file systems or with quotas, a failed write may not be
+/// reported until here.
 ///
 /// An interrupted close is an error too, because the descriptor is gone and the state of the data unknown.
 pub(crate) fn close(file: File) -> io::Result<()> {
@@ -58,8 +58,8 @@ fn own_descriptor(path: &Path) -> Option<RawFd> {
     (is_ours("/dev/fd") || is_ours("/proc/self/fd")).then_some(number)
 }
 
-/// Waits up to `timeout` until `file` is ready for `events` of poll(2) or has ended; returns whether it is. A signal
-/// also ends the wait.
+/// Waits up to `timeout` until poll(2) reports `events`, a hang-up or an error for `file`; returns whether it did. A
+/// signal also ends the wait.
 pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io::Result<bool> {
     let mut request = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
     let milliseconds = libc::c_int::try_from(timeout.as_millis()).unwrap_or(libc::c_int::MAX);
@@ -119,7 +119,7 @@ pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     }
 }
 
-/// Clears the thread's error number: `readdir` returns null both at the end and after an error.
+/// Clears `errno`: `readdir` returns null both at the end and after an error.
 fn forget_error() {
     // SAFETY: the pointer is to a variable of this thread.
     #[cfg(any(target_os = "linux", target_os = "emscripten"))]

@@ -4,7 +4,7 @@
 //! - [`Buffer`]: sequential access to a source, in large reads even for small requests.
 //! - [`Sink`]: an output; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
-//! - [`decompressed`]: the plain bytes of a gzip, zstd or lz4 source; [`Encoder`]: compresses, member by member;
+//! - [`decompressed`]: the uncompressed bytes of a gzip, zstd or lz4 source; [`Encoder`]: compresses, member by member;
 //!   [`DecodeAhead`], [`GzipParts`]: read and write a single gzip member with many threads; [`SeekTable`]: the offsets
 //!   of zstd members; [`ZlibDecoder`]: reads a single zlib stream with many threads.
 //! - [`Archive`]: the members of a zip archive, each a source.

@@ -30,7 +30,7 @@ pub struct PlaceInfo {
     pub version: Option<String>,
 }
 
-/// The kind of a place.
+/// The kind of place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
     /// A regular file or an object.

@@ -279,7 +279,7 @@ impl<'a> Source<'a> {
         Ok(Some(Source { shared: Arc::new(shared) }))
     }
 
-    /// Creates a stream of the plain bytes of `packed`. `ahead` decodes parts of them in advance.
+    /// Creates a stream of the uncompressed bytes of `packed`. `ahead` decodes parts of them in advance.
     pub(crate) fn decoded(
         codec: Codec,
         packed: Source<'a>,
@@ -294,8 +294,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Creates a stream of the plain bytes of an archive member. `plain_bytes` is its size according to the archive,
-    /// `packed` the part of the archive that contains it.
+    /// Creates a stream of the uncompressed bytes of an archive member. `plain_bytes` is its size according to the
+    /// archive, `packed` the part of the archive that contains it.
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
         let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(plain)));
         let shared = SharedSource {
@@ -311,7 +311,7 @@ impl<'a> Source<'a> {
         Self::new(name, SourceKind::Part(whole, range), Phase::Other)
     }
 
-    /// Creates a positioned source of the plain bytes of `compressed`.
+    /// Creates a positioned source of the uncompressed bytes of `compressed`.
     pub(crate) fn members(codec: Codec, compressed: Source<'a>, members: Box<dyn PlainPieces + 'a>) -> Self {
         let kind = SourceKind::Members(members);
         Self::with_compressed(compressed.name().to_owned(), kind, Some((codec, compressed)))
@@ -663,7 +663,7 @@ impl<'a> Source<'a> {
 
     /// Returns the counters (bytes, calls, waiting time) of this source and all its clones.
     ///
-    /// A source that decompresses counts plain bytes and the time spent decompressing.
+    /// A source that decompresses counts uncompressed bytes and the time spent decompressing.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.shared.counters
     }

@@ -69,7 +69,7 @@ pub enum Encoding {
     },
 }
 
-/// The sample type of uncompressed pixels, in little-endian order.
+/// The sample type of uncompressed pixels. Samples are little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texel {
     /// 0 to 255.

@@ -59,7 +59,7 @@ impl ChannelMask {
     }
 }
 
-/// Scales an integer from the range 0 to `from` to the range 0 to `to`, rounded to the nearest.
+/// Scales an integer from the range 0 to `from` to the range 0 to `to`, rounding to nearest.
 fn scaled(number: u32, from: u32, to: u32) -> u32 {
     let number = u64::from(number);
     let from = u64::from(from);
@@ -89,7 +89,7 @@ impl ChannelMasks {
         self.channels[3].mask != 0
     }
 
-    /// Returns the encoding without loss: 16-bit samples if a channel has more than 8 bits, otherwise 8-bit samples.
+    /// Returns the lossless encoding: 16-bit samples if a channel has more than 8 bits, otherwise 8-bit samples.
     pub(crate) fn encoding(&self) -> Encoding {
         Encoding::Plain { channels: 4, texel: if self.is_wide() { Texel::U16 } else { Texel::U8 } }
     }

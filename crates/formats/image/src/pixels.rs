@@ -91,7 +91,7 @@ fn each<const FROM: usize, const TO: usize>(
     }
 }
 
-/// Expands three 5-bit channels to 8 bits, rounded to the nearest.
+/// Expands three 5-bit channels to 8 bits, rounded to nearest.
 fn five_bits([low, high]: [u8; 2]) -> [u8; 3] {
     let pixel = u16::from_le_bytes([low, high]);
     [10, 5, 0].map(|shift| {

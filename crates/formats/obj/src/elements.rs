@@ -204,7 +204,7 @@ pub(super) struct CornerForms<'a> {
 }
 
 impl<'a> CornerForms<'a> {
-    /// Creates templates that start with `keyword` and add offsets to the indices of positions, uvs and normals; sums
+    /// Creates templates that start with `keyword` and add offsets to the indices of positions, UVs and normals; sums
     /// wrap.
     pub(super) fn new(keyword: &'a [u8], add: [u32; 3]) -> Self {
         let position_normal = IndexLine::new(keyword).double_joint(b'/');
@@ -244,7 +244,7 @@ impl<'a> CornerForms<'a> {
         fitted(page, before)
     }
 
-    /// Writes the line of an element; returns `false` if it does not fit. Slices of absent uvs or normals are empty.
+    /// Writes the line of an element; returns `false` if it does not fit. Slices of absent UVs or normals are empty.
     #[inline]
     pub(super) fn line(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) -> bool {
         let [Some(has_uvs), Some(has_normals)] = [present(uvs), present(normals)] else {

@@ -3,7 +3,7 @@
 //! Interpretation where the specification (Wavefront Advanced Visualizer, appendix B1) is silent or files in the wild
 //! differ:
 //!
-//! - Positions, uvs and normals are numbered across the whole file; an element can refer to later ones.
+//! - Positions, UVs and normals are numbered across the whole file; an element can refer to later ones.
 //! - `v` has 3 numbers, 4 (a weight), 6 (a color) or 7 (a color with alpha). `#MRGB` lines color the positions right
 //!   before them.
 //! - `o` starts an object. So does a `g` right before positions (some programs write `g` instead of `o`); any other `g`

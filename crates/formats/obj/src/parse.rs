@@ -24,7 +24,7 @@ pub(super) struct ObjParser<'a> {
 impl ObjParser<'_> {
     /// Parses the text into `out`, which is cleared first.
     ///
-    /// Stops early if a complaint will end the reading anyway.
+    /// Stops early if a complaint will stop reading anyway.
     pub(super) fn parse(&self, text: ObjChunkText<'_>, index: &mut Index, out: &mut ObjParsed) -> Result<()> {
         out.clear();
         out.loss = self.options.precision.loss();

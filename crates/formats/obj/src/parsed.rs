@@ -96,7 +96,7 @@ impl ObjStream {
 pub(super) struct ObjSegment {
     /// Values per corner: 1 (position), 2 (position and uv) or 3 (all).
     pub(super) stride: u8,
-    /// Whether the corners have positions, uvs and normals.
+    /// Whether the corners have positions, UVs and normals.
     pub(super) has: [bool; 3],
     pub(super) rows: u32,
     pub(super) values: u32,
@@ -233,7 +233,7 @@ pub(super) struct ObjParsed {
     /// The first complaints; the rest are only counted, in `uncounted`.
     pub(super) complaints: Vec<ObjComplaint>,
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
-    /// Whether a complaint ends the reading; the rest of the chunk is then irrelevant.
+    /// Whether a complaint stops reading; the rest of the chunk is then irrelevant.
     pub(super) over: bool,
     /// Whether a line parsed by `Statement` starts with an OBJ keyword.
     pub(super) has_known_keyword: bool,

@@ -53,7 +53,7 @@ impl PieceKind {
 /// Offsets from a mesh's indices to the file's, which start at 1 and continue through the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bases {
-    /// Added to a mesh's indices of positions, uvs and normals. Wraps.
+    /// Added to a mesh's indices of positions, UVs and normals. Wraps.
     pub(super) add: [u32; 3],
 }
 

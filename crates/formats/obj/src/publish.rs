@@ -72,7 +72,7 @@ impl ObjPlaces {
         Ok(ObjPlaces { start, end, corners_start: corners, corners_end, ..ObjPlaces::default() })
     }
 
-    /// Counts of positions, uvs and normals at the chunk's end.
+    /// Counts of positions, UVs and normals at the chunk's end.
     pub(super) fn counts_at_end(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
     }

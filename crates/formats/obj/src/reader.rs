@@ -124,7 +124,7 @@ fn read_as(text: TextChunks<'_>, options: &ParseOptions, keeps: ObjKeeps) -> Res
 
 /// Result of streaming a mesh.
 pub struct ObjPieces {
-    /// Warnings of the reading.
+    /// Warnings from reading.
     pub warnings: Warnings,
     /// Number of reader threads.
     pub threads: usize,
@@ -165,7 +165,7 @@ fn looks_back() -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Message of an internal error that stops the reading; callers never see it.
+/// Message of an internal error that stops reading; callers never see it.
 const HAS_MORE: &str = "this file must be read as a scene";
 
 fn run_job<'s, 'o>(

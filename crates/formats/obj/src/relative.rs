@@ -29,7 +29,7 @@ pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: 
 /// Makes all negative indices of a chunk absolute, given the counts `before` it.
 ///
 /// An index before the start of the file deliberately becomes an out-of-range value, so that its element is dropped at
-/// the end, unless the first such position index ends the reading here.
+/// the end, unless the first such position index stops reading here.
 pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], options: &ParseOptions) -> Result<()> {
     let before = [before.positions, before.uvs, before.normals];
     let broken = [resolve_each(parsed, before), resolve_runs(parsed, before, text)];

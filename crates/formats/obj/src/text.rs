@@ -61,7 +61,7 @@ impl ObjDigits {
 /// Element counts written so far, and the state lines in effect.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ObjWritten {
-    /// Positions, uvs, normals.
+    /// Positions, UVs, normals.
     pub(super) counts: [u64; 3],
     pub(super) held: ObjHeld,
 }

@@ -1,4 +1,4 @@
-//! Faults of OFF lines, and dropped parts of them: found in parallel, reported in order.
+//! Faults in OFF lines, and dropped values: found in parallel, reported in order.
 //!
 //! A flaw stores little more than its location in the chunk, since there may be many. Only reported flaws are
 //! formatted. `rows` finds flaws.
@@ -8,7 +8,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, tr
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::warnings::{KEPT, Warnings};
 
-/// A fault in a line, or a dropped part of it.
+/// A fault in a line, or a dropped value.
 #[derive(Clone, Debug)]
 pub(super) struct OffFlaw {
     pub(super) what: OffFault,
@@ -18,14 +18,14 @@ pub(super) struct OffFlaw {
     pub(super) row: u64,
 }
 
-/// Kind of a flaw.
+/// Kind of flaw.
 #[derive(Clone, Debug)]
 pub(super) enum OffFault {
     /// Not a row: always an error. The message, and what was expected.
     Wrong(Box<(String, String)>),
     /// A malformed row, skipped because reading continues past errors. The message, and what was expected.
     Skipped(Box<(String, String)>),
-    /// The faces up to this one have more corners than this limit.
+    /// The total number of corners, up to and including this face, exceeds this limit.
     Corners(u64),
     /// An out-of-range vertex index, as in the file.
     Index(i64),
@@ -33,9 +33,9 @@ pub(super) enum OffFault {
     Short,
     /// An integer written as a decimal.
     Decimal,
-    /// This many values more than a row has; whether the row is a vertex.
+    /// Extra values at the end of a row: their number, and whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },
-    /// A face color.
+    /// The first face color in a chunk, which is dropped.
     Color,
     /// A line after the last row.
     Data,
@@ -79,7 +79,7 @@ impl OffFault {
         }
     }
 
-    /// Whether it ends the reading.
+    /// Whether the fault stops reading.
     pub(super) fn is_final(&self, faults: FaultPolicy) -> bool {
         match self {
             OffFault::Wrong(_) | OffFault::Corners(_) => true,
@@ -97,7 +97,7 @@ impl OffFlaws {
         self.counts = [0; COUNTED.len()];
     }
 
-    /// Keeps a flaw, unless there are too many with its code; the warning log keeps no more either.
+    /// Keeps a flaw, unless there are too many with its code; the warning log has the same limit.
     pub(super) fn push(&mut self, flaw: OffFlaw) -> Result<()> {
         if let Some(kind) = flaw.what.counted() {
             self.counts[kind] += 1;

@@ -79,7 +79,7 @@ pub(super) struct OffHeader {
     pub(super) faces: u64,
 }
 
-/// Kind of a row.
+/// Kind of row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OffRow {
     Vertex,

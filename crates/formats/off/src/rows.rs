@@ -66,7 +66,7 @@ pub(super) struct OffRows {
     pub(super) bad_vertices: Vec<u64>,
     /// Number of faces with colors.
     pub(super) colored: u64,
-    /// Whether the reading ends here: after a fatal flaw, or after the last row.
+    /// Whether reading stops here: after a fatal flaw, or after the last row.
     is_over: bool,
     /// Integers of a window, and the range of its tokens they cover.
     integers: Vec<i32>,
@@ -122,7 +122,7 @@ impl OffRows {
         self.lack_alpha = false;
     }
 
-    /// Parses the rows of a chunk, up to the first flaw that ends the reading.
+    /// Parses the rows of a chunk, up to the first flaw that stops reading.
     pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
         self.clear();
         self.loss = chunk.precision.loss();
@@ -297,7 +297,7 @@ impl OffRows {
         self.flaws.push(OffFlaw { what, token, row })
     }
 
-    /// Records the fault of a word or a line, which ends the reading unless malformed rows are skipped.
+    /// Records the fault of a word or a line, which stops reading unless malformed rows are skipped.
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,

@@ -1,4 +1,4 @@
-//! Tessellates shapes that are not meshes: spheres, cylinders and disks to facets, curves to lines with widths.
+//! Tessellates shapes that are not meshes: spheres, cylinders and disks into facets, curves into lines with widths.
 //!
 //! Only previews use these meshes; conversions drop such shapes.
 
@@ -13,8 +13,8 @@ use std::f64::consts::TAU;
 
 /// Facets around a quadric, by the maximum number of quadrics in the scene.
 const FACETS: [(usize, u32); 3] = [(200, 96), (5_000, 32), (usize::MAX, 12)];
-/// Maximum number of segments per cubic curve, by the maximum number of curves in the spline. Segments deviate by at
-/// most a 200th of the curve's length, unless this limits them.
+/// Maximum number of segments per cubic curve, by the maximum number of curves in the spline. Enough segments are used
+/// to deviate by at most 1/200 of the curve's length, up to this maximum.
 const MAX_PIECES: [(usize, u32); 2] = [(10_000, 8), (usize::MAX, 2)];
 /// Default width of curves.
 const WIDTH: f32 = 1.0;
@@ -115,7 +115,7 @@ impl<'a> DrawnShapes<'a> {
         })
     }
 
-    /// Returns an earlier, identical quadric. Particles may be millions of spheres, which share a mesh.
+    /// Returns an earlier, identical quadric. Particle systems may consist of millions of spheres; these share a mesh.
     fn same_quadric(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
         let names = ["radius", "innerradius", "zmin", "zmax", "phimax", "height"];
         let numbers = names.map(|name| number(shape.parameters(), name, f64::NAN).to_bits());

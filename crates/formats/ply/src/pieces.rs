@@ -26,7 +26,7 @@ use polyhaul_pipeline::read::Extent;
 
 /// Result of streaming, apart from the pieces.
 pub struct PlyPiecesRead {
-    /// Warnings of the reading.
+    /// Warnings from reading.
     pub warnings: Warnings,
     /// Number of reader threads.
     pub threads: usize,

@@ -118,18 +118,18 @@ impl PlyStore {
     /// items.
     ///
     /// # Safety
-    /// The first `total` items were all written.
+    /// The first `total` items must have been written.
     pub(super) unsafe fn finish<T: PlyWord>(self, total: usize) -> Vec<T> {
-        // SAFETY: `Column::finish` requires this function's contract.
+        // SAFETY: the caller upholds the contract of `Column::finish`, which is the same.
         unsafe { with!(PlyStore, self, column => recast(column.finish(total))) }
     }
 
     /// Returns the finished array as numbers of a type of the items' size.
     ///
     /// # Safety
-    /// The first `total` items were all written.
+    /// The first `total` items must have been written.
     pub(super) unsafe fn values(self, scalar: Scalar, total: usize) -> Values {
-        // SAFETY: `finish` requires this function's contract, and only one arm runs.
+        // SAFETY: the caller upholds the contract of `finish`, which is the same, and only one arm runs.
         unsafe {
             match scalar {
                 Scalar::I8 => Values::I8(self.finish(total).into()),

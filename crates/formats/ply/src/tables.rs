@@ -190,7 +190,7 @@ pub(super) unsafe fn table(
     outcome: &PlyOutcome,
 ) -> Result<Table> {
     let (mut stores, mut lists) = parts(sink)?;
-    // SAFETY: `columns` requires this function's contract, for the same stores and lists.
+    // SAFETY: the caller upholds this function's contract, which `columns` requires for the same stores and lists.
     let mut columns = unsafe { columns(element, &mut stores, &mut lists, homes, outcome)? };
     let mut row_count = element.count as usize;
     if !outcome.left_out.is_empty() {

@@ -1,14 +1,14 @@
 //! Vertex attributes with several components, written as one property per component under the names glTF reserves.
 //!
-//! Lists in `vertex` would be the alternative, but common readers (Blender's, for one) reject files with them. Only the
-//! reserved names are joined again, because `scale_0` and the like are columns of their own.
+//! Lists in `vertex` would be the alternative, but common readers (Blender's, for one) reject files with them. When
+//! reading, only properties with reserved names are joined, because `scale_0` and the like are separate columns.
 
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::{Column, Values};
 
 /// Maximum number of components: a 4×4 matrix.
 const MAX_WIDTH: usize = 16;
-/// Attribute names that glTF numbers.
+/// Prefixes of glTF's numbered attributes.
 const NUMBERED: [&str; 4] = ["TEXCOORD_", "COLOR_", "JOINTS_", "WEIGHTS_"];
 
 /// Whether an attribute with this name is written as one property per component, and joined by the reader.

@@ -224,8 +224,8 @@ impl StlParsed {
         Ok(statements.at())
     }
 
-    /// Parses the lines of a window, in batches if triangles have seven lines each; returns `false` if a complaint ends
-    /// the reading.
+    /// Parses the lines of a window, in batches if triangles have seven lines each; returns `false` if a complaint
+    /// stops reading.
     fn window(&mut self, text: &Text, index: &Index, room: &mut StlBatch, stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
         let mut line = 0;
@@ -255,7 +255,7 @@ impl StlParsed {
         Ok(true)
     }
 
-    /// Parses a line, at `line` of the padded text; returns `false` if a complaint ends the reading.
+    /// Parses a line, at `line` of the padded text; returns `false` if a complaint stops reading.
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;

@@ -1,4 +1,4 @@
-//! Reads and writes STL: triangles, as text or in 50 bytes each (3D Systems' StereoLithography interface).
+//! Reads and writes STL: triangles, as text or as 50-byte binary records (3D Systems' StereoLithography format).
 //!
 //! A binary file, little-endian:
 //!
@@ -8,7 +8,7 @@
 //! | 80 | 4 | number of triangles |
 //! | 84 | 50 each | normal and three positions (twelve f32s), and an attribute of 2 bytes |
 //!
-//! The layout of text is in [`polyhaul_text::parse::facets`].
+//! For the text format, see [`polyhaul_text::parse::facets`].
 //!
 //! Interpretation where programs differ:
 //!
@@ -17,12 +17,14 @@
 //! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
 //!   ([`polyhaul_model::options::StlReadOptions`]).
 //! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
-//!   header becomes a comment. If the attributes are byte counts, and that many bytes after each triangle add up to the
-//!   size of the file, these bytes are dropped with a warning.
-//! - Text can have any case and white space, several statements per line, and several solids: each is an object.
+//!   header becomes a comment. If the attributes are byte counts (the triangles and that many bytes after each one end
+//!   less than 50 bytes before the end of the file), the extra bytes are dropped with a warning.
+//! - Text is case-insensitive, treats all blanks alike, and may contain several statements per line and several solids;
+//!   each solid becomes an object.
 //!
 //! `reader`: detects the kind of a file. `binary`, `ascii`: pipeline jobs. `payload`: attribute bytes. `facets`: the
-//! arrays they fill. `statement`, `machine`: words, and their required order. `writer`: both kinds.
+//! arrays that `binary` and `ascii` fill. `statement`, `machine`: words, and their required order. `writer`: both
+//! kinds.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -43,13 +45,13 @@ const HEADER_BYTES: usize = 84;
 /// Bytes per triangle: normal, three positions, attribute.
 const FACET_BYTES: usize = 50;
 
-/// Whether a byte may fill the end of a text file, as NUL and Ctrl-Z do in files of some programs.
+/// Whether a byte may pad the end of a text file, as NUL and Ctrl-Z do in files from some programs.
 fn is_filler(byte: u8) -> bool {
     matches!(byte, 0 | 0x1a)
 }
 
 /// Whether bytes start like an STL file: with the word `solid` and text, or with a header whose count matches `size`.
-/// The size of a stream is unknown.
+/// `size` is `None` for streams.
 pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);

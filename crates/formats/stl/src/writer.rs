@@ -194,7 +194,7 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let [a, b, c] = [a, b, c].map(wide);
     let normal = cross(subtract(b, a), subtract(c, a));
     let length = dot(normal, normal).sqrt();
-    // Adding 0 turns minus zero into zero.
+    // Adding 0 turns negative zero into zero.
     if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
 }
 

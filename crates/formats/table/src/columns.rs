@@ -64,7 +64,7 @@ pub(super) struct ArrayForms(Vec<ArrayForm>);
 struct ArrayForm {
     /// Index of the first value stored as a float.
     floats_from: Option<usize>,
-    /// Ranges of values before it that are stored as u64s, because one of them does not fit an i64.
+    /// Ranges of values before it that are stored as u64s, because one of them does not fit in an i64.
     unsigned: Vec<Range<usize>>,
     /// Number of integers that were rounded to floats.
     rounded: u64,
@@ -98,7 +98,7 @@ impl TableColumns {
         }
     }
 
-    /// Reserves slots for this total number of rows.
+    /// Reserves space for `rows` rows in total.
     pub(super) fn reserve(&self, rows: usize) -> Result<()> {
         self.arrays.iter().try_for_each(|array| array.reserve(rows.saturating_mul(self.width())))
     }
@@ -356,9 +356,9 @@ impl TableTarget {
     }
 
     /// # Safety
-    /// The first `count` values were all written.
+    /// The first `count` values must have been written.
     unsafe fn finish(self, count: usize, form: ArrayForm, run: &RunOptions) -> FinishedArray {
-        // SAFETY: `Column::finish` and `TypedColumn::finish` require this function's contract.
+        // SAFETY: the caller upholds the contract of `Column::finish` and `TypedColumn::finish`, which is the same.
         unsafe {
             match self {
                 TableTarget::Typed(column) => FinishedArray { values: column.finish(count), rounded: form.rounded },

@@ -37,7 +37,7 @@ pub(super) struct TableParsed {
     pub(super) complaints: Vec<TableComplaint>,
     /// Number of complaints that were not kept, by code.
     pub(super) uncounted: BTreeMap<&'static str, u64>,
-    /// Whether a complaint ends the reading.
+    /// Whether a complaint stops reading.
     pub(super) over: bool,
     /// Start of the last row.
     pub(super) last_row: usize,
@@ -117,7 +117,7 @@ impl TableParsed {
 impl TableParser<'_> {
     /// Parses up to `max_rows` rows of the text into `out`, which is cleared first.
     ///
-    /// Stops early if a complaint will end the reading anyway.
+    /// Stops early if a complaint will stop reading anyway.
     pub(super) fn parse(
         &self,
         text: TableChunkText<'_>,

@@ -1,4 +1,4 @@
-//! A column of any number type, while chunks fill it.
+//! A column of any numeric type that chunks fill in parallel.
 
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
@@ -18,7 +18,7 @@ pub(super) enum TypedColumn {
     F64(Column<f64>),
 }
 
-/// Runs `$body` with `$column` bound to the column, of any type.
+/// Runs `$body` with `$column` bound to the column, whatever its type.
 macro_rules! with_column {
     ($typed:expr, $column:ident => $body:expr) => {
         match $typed {
@@ -54,7 +54,7 @@ impl TypedColumn {
         }
     }
 
-    /// Reserves slots for this total number of values.
+    /// Reserves space for `count` values in total.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         with_column!(self, column => column.reserve(count))
     }
@@ -62,9 +62,9 @@ impl TypedColumn {
     /// Returns the finished numbers.
     ///
     /// # Safety
-    /// The first `count` values were all written.
+    /// The first `count` values must have been written.
     pub(super) unsafe fn finish(self, count: usize) -> Values {
-        // SAFETY: `Column::finish` requires this function's contract.
+        // SAFETY: the caller upholds the contract of `Column::finish`, which is the same.
         unsafe {
             match self {
                 TypedColumn::I8(column) => Values::I8(column.finish(count).into()),

@@ -1,4 +1,4 @@
-//! Locates referenced files that reading does not open: textures, and meshes that are not loaded.
+//! Locates referenced files that the readers do not open: textures, and meshes that are not loaded.
 //!
 //! Searches the scene's folder and the folders of its other files, as other programs do. Never opens a file, and looks
 //! up files outside the scene's folder only if the options allow it.
@@ -86,8 +86,8 @@ pub(super) struct Search<'o> {
 }
 
 impl<'o> Search<'o> {
-    /// Searches relative to the scene, called `file` in messages, and in `others`, relative to the scene's folder. The
-    /// resolver is called first. Returns `None` without a resolver or a folder.
+    /// Creates a search of the scene's folder and of `others`, which are relative to it. Messages call the scene
+    /// `file`. The resolver is called first. Returns `None` without a resolver or a folder.
     pub(super) fn new(
         near: &'o Near,
         file: &'o str,
@@ -215,7 +215,7 @@ impl<'o> Search<'o> {
         best
     }
 
-    /// Checks a path; in an archive, relative to the scene's folder.
+    /// Checks a path, which in an archive is relative to the scene's folder.
     fn look_at(&self, path: &Path) -> FoundTextures {
         let allow_outside = self.options.allow_outside;
         if let Near::Archive(scene) = self.near {

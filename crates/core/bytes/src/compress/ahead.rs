@@ -33,8 +33,8 @@ use std::sync::{Arc, PoisonError};
 /// (`tools/bench/benches/compress.rs`), and parsing keeps a few threads busy anyway.
 const MIN_THREADS: usize = 8;
 /// The sizes of parts. Smaller spans cost more, because the search skips half a block, up to 30 kB, in each. Parts of
-/// larger spans, at two bytes per plain byte, would exceed a thread's share of the default memory limit for text that
-/// is compressed to an eighth.
+/// larger spans, at two bytes per uncompressed byte, would exceed a thread's share of the default memory limit for text
+/// that is compressed to an eighth.
 const SIZES: PartSizes = PartSizes { span_bytes: 128 << 10, part_bytes: 2 << 20 };
 /// Minimum number of spans; smaller sources are decoded by one thread.
 const MIN_SPANS: u64 = 16;

@@ -1,7 +1,7 @@
 //! CRC-32 as in gzip and zip (RFC 1952, 8): from the crate `crc32fast` or, in WebAssembly, a small implementation.
 //!
 //! The crate has 16 KiB of tables that do not compress, a large part of a browser's download for one format. The small
-//! implementation computes its tables at first use, and processes eight bytes at a time.
+//! implementation computes its tables on first use and processes eight bytes at a time.
 
 #[cfg(not(target_family = "wasm"))]
 pub(super) use crc32fast::{Hasher, hash};
@@ -12,7 +12,7 @@ pub(super) use small::{Hasher, hash};
 mod small {
     use std::sync::OnceLock;
 
-    /// The standard's polynomial, with the lowest power in the highest bit.
+    /// The standard polynomial, bit-reversed.
     const POLYNOMIAL: u32 = 0xedb8_8320;
 
     /// Table `n` has the contribution of a byte that is followed by `n` other bytes.

@@ -32,7 +32,7 @@ pub(crate) struct SourceDecoder<'a> {
     limits: DecompressLimits,
     /// The offset of the input in the compressed data, for messages.
     start: u64,
-    /// The offset of the next plain byte.
+    /// The offset of the next uncompressed byte.
     plain_offset: u64,
     failed: Option<io::Error>,
 }
@@ -59,7 +59,7 @@ impl<'a> SourceDecoder<'a> {
         Ok(SourceDecoder { codec, input, format, limits: limits.clone(), start: 0, plain_offset: 0, failed: None })
     }
 
-    /// Creates a decoder of `part`, which is at offset `start` of a source, in `format`.
+    /// Creates a decoder for `part`, which starts at offset `start` of a source and has the given format.
     pub(super) fn of_part(
         codec: Codec,
         part: Source<'a>,
@@ -71,12 +71,12 @@ impl<'a> SourceDecoder<'a> {
         SourceDecoder { codec, input, format, limits: limits.clone(), start, plain_offset: 0, failed: None }
     }
 
-    /// Returns the offset of the next plain byte.
+    /// Returns the offset of the next uncompressed byte.
     pub(super) fn plain_offset(&self) -> u64 {
         self.plain_offset
     }
 
-    /// Continues with the members in `range`, whose first plain byte is at `plain_offset`.
+    /// Continues with the members in `range`, whose first uncompressed byte is at `plain_offset`.
     pub(super) fn restart(&mut self, range: Range<u64>, plain_offset: u64) {
         self.input.restart(range);
         self.format.restart();
@@ -116,7 +116,7 @@ impl<'a> SourceDecoder<'a> {
     }
 }
 
-/// Interval for checking the ratio, in plain bytes: 1 MiB. It is also checked at the end.
+/// Interval for checking the ratio, in uncompressed bytes: 1 MiB. It is also checked at the end.
 const STEP_BYTES: u64 = 1 << 20;
 
 impl SourceDecoder<'_> {
@@ -149,7 +149,7 @@ impl SourceDecoder<'_> {
 }
 
 impl Read for SourceDecoder<'_> {
-    /// Returns bytes before an error first, then the error at every further call.
+    /// Returns the bytes decoded before an error first, then the error on every subsequent call.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let error = match self.failed.take() {
             Some(error) => error,

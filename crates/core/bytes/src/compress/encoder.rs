@@ -1,5 +1,5 @@
-//! Compresses plain bytes to independent members. A member depends only on its bytes and the level, so the file is the
-//! same for any number of threads.
+//! Compresses bytes into independent members. A member depends only on its bytes and the level, so the file is the same
+//! for any number of threads.
 
 use super::gzip;
 use super::lz4;
@@ -8,7 +8,7 @@ use crate::codec::Codec;
 use crate::memory::grow;
 use std::io;
 
-/// Number of plain bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
+/// Number of uncompressed bytes to pass to [`Encoder::encode`] at a time, except at the end: 1 MiB.
 pub const MEMBER_BYTES: usize = 1 << 20;
 
 /// Compresses members of one format.
@@ -66,10 +66,10 @@ impl Encoder {
         self.codec
     }
 
-    /// Appends a member with the bytes `plain`, possibly empty, to `out`.
+    /// Compresses `plain`, which may be empty, and appends it to `out` as a member.
     ///
     /// # Errors
-    /// `OutOfMemory`; `out` is unchanged then.
+    /// `OutOfMemory`; in that case, `out` is unchanged.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         let start = out.len();
         let result = match &mut self.kind {

@@ -39,7 +39,7 @@ pub(crate) enum ZipMethod {
     Zstd,
 }
 
-/// Creates a stream of the plain bytes of a member.
+/// Creates a stream of the uncompressed bytes of a member.
 pub(crate) fn source<'a>(
     archive: &Source<'a>,
     name: String,

@@ -1,8 +1,8 @@
 //! Code shared by all formats of decompression: output, and member boundaries.
 //!
 //! A [`MemberFormat`] describes a format; a file is a sequence of members. A decoder converts pending bytes of a
-//! [`Buffer`] to plain bytes in the caller's buffer until that is full. It keeps its own history, so the caller may
-//! pass a different buffer each time.
+//! [`Buffer`] to uncompressed bytes in the caller's buffer until that is full. It keeps its own history, so the caller
+//! may pass a different buffer each time.
 
 use super::error::{DecodeStop, corrupt, truncated};
 use crate::Buffer;

@@ -8,13 +8,14 @@
 //! | 3 | 1 | flags: which of the following parts are present |
 //! | 4 | 6 | time, hints for the compressor, operating system: ignored |
 //! | 10 | 2 + n | `HAS_EXTRA`: a size, then subfields of 2 letters, a 2-byte size and a value |
-//! | | | `HAS_NAME`, `HAS_COMMENT`: text that ends with a 0 |
-//! | | 2 | `HAS_CRC`: the lower half of the CRC-32 of the header so far |
+//! | | | `HAS_NAME`, `HAS_COMMENT`: NUL-terminated text |
+//! | | 2 | `HAS_CRC`: the low 16 bits of the CRC-32 of the header so far |
 //!
-//! The data is followed by its CRC-32 and its size modulo 2^32. Numbers are little-endian.
+//! The compressed data is followed by the CRC-32 and the size (modulo 2^32) of the uncompressed data. Numbers are
+//! little-endian.
 //!
-//! A header may declare the size of its member: in BGZF (subfield `BC`: the size minus 1, according to the SAM
-//! specification) and from our encoder (subfield `PH`). This size is checked, because parallel readers rely on it.
+//! A header may declare the size of its member. BGZF does so in subfield `BC` (the size minus 1, see the SAM
+//! specification), our encoder in subfield `PH`. This size is checked, because parallel readers rely on it.
 
 use super::crc::Hasher;
 use super::error::{DecodeStop, checksum, corrupt, truncated, unsupported};
@@ -32,11 +33,11 @@ const HAS_NAME: u8 = 8;
 const HAS_COMMENT: u8 = 16;
 const RESERVED: u8 = 0xe0;
 
-/// Bytes of a header without optional fields.
+/// Size of a header without optional fields.
 pub(super) const HEAD_BYTES: usize = 10;
-/// Size of the checksum and the size after the data.
+/// Size of the trailer: CRC-32 and uncompressed size.
 pub(super) const TAIL_BYTES: usize = 8;
-/// Bytes of the header from [`head`].
+/// Maximum size of the header from [`head`].
 pub(super) const OWN_HEAD_BYTES: usize = HEAD_BYTES + 10;
 
 /// A header without optional fields, for a member whose size is not known in advance.
@@ -85,14 +86,14 @@ fn declared_bytes(mut extra: &[u8]) -> Option<u64> {
 pub(super) struct Gzip {
     inflate: Inflate,
     crc: Hasher,
-    /// Plain bytes of this member so far, modulo 2^32.
+    /// Number of uncompressed bytes of this member so far, modulo 2^32.
     size: u32,
     /// The end that the member's header declares, if any, as an offset in the compressed data.
     declared_end: Option<u64>,
 }
 
 impl Gzip {
-    /// Creates a decoder of members. Other threads may decode `parts` of them.
+    /// Creates a decoder for members. Uses `parts` that other threads decoded ahead, if given.
     pub(super) fn new(parts: Option<Arc<AheadParts>>) -> io::Result<Self> {
         let inflate = parts.map_or_else(Inflate::new, Inflate::following)?;
         Ok(Gzip { inflate, crc: Hasher::default(), size: 0, declared_end: None })
@@ -192,7 +193,7 @@ fn take<'b, const N: usize>(input: &'b mut Buffer<'_>, crc: &mut Hasher) -> Resu
     Ok(bytes)
 }
 
-/// Skips a NUL-terminated text.
+/// Skips NUL-terminated text.
 fn skip_text(input: &mut Buffer<'_>, crc: &mut Hasher) -> Result<(), DecodeStop> {
     loop {
         let pending = input.ensure(1)?;

@@ -1,8 +1,8 @@
 //! Finds the members of a file without decoding them, so that threads can decode them in parallel.
 //!
-//! Only members whose headers declare their packed and plain sizes are found: BGZF and our own gzip members, and zstd
-//! and lz4 frames with content sizes. Otherwise, also for damaged data, there is no index, and the file is read as a
-//! stream, which has better error messages. The declared sizes are checked when the members are decoded.
+//! Only members whose headers declare their compressed and uncompressed sizes are found: BGZF and our own gzip members,
+//! and zstd and lz4 frames with content sizes. Otherwise, also for damaged data, there is no index, and the file is
+//! read as a stream, which has better error messages. The declared sizes are checked when the members are decoded.
 //!
 //! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data, for small members
 //! at most 16 per [`BYTES_PER_READ`]. A zstd file may end with a table of the same information ([`seek`]).
@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::io;
 use std::ops::Range;
 
-/// Maximum size of a group of members, plain or packed, unless a single member is larger: 512 KiB.
+/// Maximum size of a group of members, compressed or uncompressed, unless a single member is larger: 512 KiB.
 const GROUP_BYTES: u64 = 512 << 10;
 /// Maximum size of a member to decode as a whole: 4 MiB.
 const MAX_MEMBER_BYTES: u64 = 4 << 20;
@@ -43,7 +43,7 @@ struct MemberOffset {
     plain: u64,
 }
 
-/// A group, as byte ranges in the packed and plain data.
+/// A group, as byte ranges in the compressed and uncompressed data.
 pub(super) struct MemberGroup {
     pub(super) packed: Range<u64>,
     pub(super) plain: Range<u64>,
@@ -54,12 +54,12 @@ impl MemberGroups {
         self.starts.len() - 1
     }
 
-    /// Returns the total number of plain bytes.
+    /// Returns the total number of uncompressed bytes.
     pub(super) fn plain_bytes(&self) -> u64 {
         self.starts.last().map_or(0, |end| end.plain)
     }
 
-    /// Returns the plain size of the largest group in bytes.
+    /// Returns the uncompressed size of the largest group in bytes.
     pub(super) fn largest_bytes(&self) -> usize {
         self.largest_bytes
     }
@@ -70,7 +70,7 @@ impl MemberGroups {
         MemberGroup { packed: start.packed..end.packed, plain: start.plain..end.plain }
     }
 
-    /// Returns the groups that overlap `range`, in plain bytes.
+    /// Returns the groups that overlap `range`, in uncompressed bytes.
     pub(super) fn holding(&self, range: &Range<u64>) -> Range<usize> {
         let first = self.starts.partition_point(|start| start.plain <= range.start);
         let end = self.starts.partition_point(|start| start.plain < range.end);
@@ -120,10 +120,10 @@ struct GroupBuilder {
 impl GroupBuilder {
     /// Records a member; returns whether it can be decoded as a whole.
     ///
-    /// A member without plain bytes joins its neighbors, however large they are: a group without plain bytes would
-    /// never be read, and so never be verified.
+    /// An empty member joins its neighbors, however large they are: a group of empty members would never be read, and
+    /// so never be verified.
     fn push(&mut self, packed: u64, plain: u64) -> bool {
-        // Members without plain bytes are skipped, and need not fit in memory.
+        // Empty members are skipped, and need not fit in memory.
         let is_small = plain == 0 || plain <= MAX_MEMBER_BYTES && packed <= MAX_MEMBER_BYTES + GROUP_BYTES;
         let start = self.end.unwrap_or(MemberOffset { packed: 0, plain: 0 });
         let end = MemberOffset { packed: start.packed + packed, plain: start.plain.saturating_add(plain) };
@@ -150,7 +150,7 @@ impl GroupBuilder {
     }
 }
 
-/// Packed and plain size of a frame in bytes.
+/// Compressed and uncompressed size of a frame in bytes.
 type FrameSizes = (u64, u64);
 
 struct MemberWalk<'s, 'a> {

@@ -1,10 +1,10 @@
-//! A single gzip member of parts that any number of threads compress, for formats whose readers stop after the first
-//! member.
+//! A single gzip member whose parts can be compressed by any number of threads, for formats whose readers stop after
+//! the first member.
 //!
 //! Each part is deflated separately, so its matches do not reach into the previous one. The final flag of its last
 //! block is cleared, and an empty stored block is appended, which ends at a byte boundary, so that parts can be
-//! concatenated (RFC 1951, 3.2.3 and 3.2.4). Decoding the part finds the start and end of its last block, which is
-//! faster than compressing, and verifies the part.
+//! concatenated (RFC 1951, 3.2.3 and 3.2.4). Decoding the part, which is faster than compressing it, locates its last
+//! block and verifies the part.
 
 use super::crc::Hasher;
 use super::error::DecodeStop;
@@ -52,23 +52,23 @@ pub struct GzipParts {
 #[derive(Default)]
 pub struct GzipMember {
     crc: Hasher,
-    /// Plain bytes so far, modulo 2^32.
+    /// Number of uncompressed bytes so far, modulo 2^32.
     size: u32,
 }
 
 impl GzipMember {
-    /// Returns the bytes before the first part.
+    /// Returns the member's header.
     pub fn head() -> [u8; HEAD_BYTES] {
         JOINED_HEAD
     }
 
-    /// Adds the plain bytes of the next part to the checksum.
+    /// Adds the uncompressed bytes of the next part to the checksum.
     pub fn add(&mut self, plain: &[u8]) {
         self.crc.update(plain);
         self.size = self.size.wrapping_add(plain.len() as u32);
     }
 
-    /// Returns the bytes after the last part.
+    /// Returns the final block and the trailer.
     pub fn tail(&self) -> [u8; LAST_BLOCK.len() + TAIL_BYTES] {
         let mut tail = [0; LAST_BLOCK.len() + TAIL_BYTES];
         tail[..5].copy_from_slice(&LAST_BLOCK);
@@ -88,10 +88,10 @@ impl GzipParts {
         Ok(GzipParts { deflate, inflate: Inflate::new()?, decoded: Vec::new() })
     }
 
-    /// Appends a part with the bytes `plain`, of about [`MEMBER_BYTES`](super::MEMBER_BYTES).
+    /// Compresses `plain`, of about [`MEMBER_BYTES`](super::MEMBER_BYTES) bytes, and appends it as a part.
     ///
     /// # Errors
-    /// `OutOfMemory`; the content of `out` is unspecified then.
+    /// `OutOfMemory`; in that case, the contents of `out` are unspecified.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         if plain.is_empty() {
             return Ok(());

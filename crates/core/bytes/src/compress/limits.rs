@@ -9,9 +9,9 @@ use polyhaul_fault::planted;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecompressLimits {
-    /// Maximum number of plain bytes. Default: no limit.
+    /// Maximum number of uncompressed bytes. Default: no limit.
     pub bytes: u64,
-    /// Maximum number of plain bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is
+    /// Maximum number of uncompressed bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is
     /// harmless at any ratio, such as a short file that repeats one line. Default: 2000, which gzip (1032) and lz4
     /// (255) cannot reach.
     pub ratio: u64,

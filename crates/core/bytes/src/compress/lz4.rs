@@ -231,7 +231,7 @@ impl MemberFormat for Lz4 {
     }
 }
 
-/// Appends a frame with the bytes `plain` to `out`: independent blocks, content size and checksum.
+/// Compresses `plain` and appends it to `out` as a frame: independent blocks, content size and checksum.
 pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     /// Version 1, independent blocks, content size, content checksum.
     const FLAGS: u8 = 0x40 | 0x20 | 8 | 4;

@@ -1,4 +1,4 @@
-//! The plain bytes of an indexed source, at any offset, for any number of threads.
+//! The uncompressed bytes of an indexed source, at any offset, for any number of threads.
 //!
 //! Each thread decodes directly into its own buffer, so threads do not wait for each other, and only decoders are kept.
 //! Reading a whole group of members decodes it once. Reading part of a group decodes it from its start, unless an idle
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The plain bytes of a source with known groups of members.
+/// The uncompressed bytes of a source with known groups of members.
 pub(crate) struct Members<'a> {
     codec: Codec,
     source: Source<'a>,
@@ -40,7 +40,7 @@ const READ: u8 = 1;
 const CHECKED: u8 = 2;
 
 impl<'a> Members<'a> {
-    /// Creates a reader of `source`, whose groups are known.
+    /// Creates a reader for `source`, whose groups are known.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -144,8 +144,8 @@ impl MemberReader<'_> {
         self.group == Some(group) && self.decoder.plain_offset() <= offset
     }
 
-    /// Fills `out` from plain offset `offset` of a group; returns [`CHECKED`] if it reaches the end of the group, and
-    /// [`READ`] otherwise.
+    /// Fills `out` from offset `offset` of a group's uncompressed bytes; returns [`CHECKED`] if it reaches the end of
+    /// the group, and [`READ`] otherwise.
     fn read(&mut self, number: usize, group: MemberGroup, offset: u64, out: &mut [u8]) -> io::Result<u8> {
         if !self.is_before(number, offset) {
             self.decoder.restart(group.packed, group.plain.start);

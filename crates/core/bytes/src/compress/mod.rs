@@ -1,11 +1,11 @@
 //! Compression: detects gzip, zstd and lz4 by content, reads them through a reused window, and writes independent
 //! members.
 //!
-//! - [`decompressed`] turns a source of compressed bytes into one of plain bytes. If the data records the sizes of its
-//!   members, the result is positioned, so that threads decode members in parallel; otherwise, it is a stream.
-//! - [`Encoder`] turns a block of plain bytes into an independent member.
-//! - [`ZlibDecoder`] turns a zlib stream into plain bytes, while threads decode spans ahead.
-//! - [`GzipParts`] turns blocks of plain bytes into parts of one gzip member.
+//! - [`decompressed`] turns a source of compressed bytes into one of uncompressed bytes. If the data records the sizes
+//!   of its members, the result is positioned, so that threads decode members in parallel; otherwise, it is a stream.
+//! - [`Encoder`] turns a block of uncompressed bytes into an independent member.
+//! - [`ZlibDecoder`] turns a zlib stream into uncompressed bytes, while threads decode spans ahead.
+//! - [`GzipParts`] turns blocks of uncompressed bytes into parts of one gzip member.
 //!
 //! It starts no threads, trusts no sizes and never presents a partial result as complete. `format.rs` contains what all
 //! formats share, `decoder.rs` decodes a source, `index.rs` and `members.rs` read members on many threads, and
@@ -63,7 +63,7 @@ use ahead::GzipAhead;
 use members::Members;
 use std::io;
 
-/// Returns the plain bytes of `source` if it is compressed; otherwise `source` itself, with nothing consumed.
+/// Returns the uncompressed bytes of `source` if it is compressed; otherwise `source` itself, with nothing consumed.
 ///
 /// If a file, or a source in memory, consists of several members whose sizes can be found without decoding them (BGZF,
 /// zstd and lz4 frames with content sizes, all output of [`Encoder`]), the result is positioned, and threads decode

@@ -28,7 +28,7 @@ impl Deflate {
     }
 }
 
-/// Compresses to zstd frames with checksum and content size.
+/// Compresses to zstd frames with a checksum and the content size.
 pub(super) struct ZstdFrames(CCtx<'static>);
 
 impl ZstdFrames {

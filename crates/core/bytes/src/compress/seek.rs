@@ -4,13 +4,13 @@
 //! | offset | bytes | |
 //! |---|---|---|
 //! | 0 | 8 | magic 5E 2A 4D 18, and the number of bytes that follow |
-//! | 8 | 8 or 12 each | packed and plain size of a frame, and its checksum if the flag is set |
+//! | 8 | 8 or 12 each | compressed and uncompressed size of a frame, and its checksum if the flag is set |
 //! | end - 9 | 4 | number of frames |
 //! | end - 5 | 1 | flags |
 //! | end - 4 | 4 | magic B1 EA 92 8F |
 //!
-//! Without it, a reader visits the header of each block, at least eight per MiB, which takes long on a slow disk. The
-//! decoder checks the declared sizes.
+//! Without it, a reader visits the header of each block, at least eight per MiB, which takes a long time on a slow
+//! disk. The decoder checks the declared sizes.
 
 use crate::Source;
 use crate::memory::grow;
@@ -104,9 +104,9 @@ impl SeekTable {
     }
 }
 
-/// Calls `visit` with the packed and plain size of each frame of a source that ends at `end`, until it returns `false`.
-/// Returns the size of the table itself, which is the last frame; `None` if `visit` returned `false`, or the table is
-/// missing, malformed or too large.
+/// Calls `visit` with the compressed and uncompressed size of each frame of a source that ends at `end`, until it
+/// returns `false`. Returns the size of the table itself, which is the last frame; `None` if `visit` returned `false`,
+/// or the table is missing, malformed or too large.
 pub(super) fn each(source: &Source<'_>, end: u64, mut visit: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
     let Some(TableLocation { start, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
     use crate::{Codec, DecompressLimits, Encoder, decompressed};
 
-    /// Returns plain bytes, their compressed members of 600 kB each, and the table.
+    /// Returns uncompressed bytes, their compressed members of 600 kB each, and the table.
     fn packed() -> (Vec<u8>, Vec<u8>, Vec<u8>) {
         let plain: Vec<u8> =
             (0..150_000).flat_map(|i: u32| format!("v {} {}\n", i * 7919 % 9973, i).into_bytes()).collect();

@@ -37,7 +37,7 @@ enum SpanState {
     /// There is no part, or the decoder has passed it.
     None,
     Decoded,
-    /// This many of its plain bytes were taken.
+    /// This many of its uncompressed bytes were taken.
     Taken(usize),
 }
 
@@ -125,7 +125,7 @@ pub struct ZlibDecoder {
     /// The number of parts decoded ahead that were taken.
     parts: u64,
     symbol_bytes: SymbolBytes,
-    /// The last plain bytes that the data may refer to.
+    /// The last uncompressed bytes that the data may refer to.
     window: Vec<u8>,
     sum: Adler32,
     is_over: bool,
@@ -167,8 +167,8 @@ impl ZlibDecoder {
         self.inflate.built() + self.parts
     }
 
-    /// Adds the next plain bytes, up to `max_bytes`; returns `false` if there are fewer, because it needs the next span
-    /// or the stream is over.
+    /// Adds the next uncompressed bytes, up to `max_bytes`; returns `false` if there are fewer, because it needs the
+    /// next span or the stream is over.
     ///
     /// # Errors
     /// `InvalidData` if the data is damaged; `OutOfMemory`.

@@ -1,5 +1,5 @@
-//! zlib data (RFC 1950): a 2-byte header, deflate data, and the Adler-32 of the plain bytes, big-endian. It occurs
-//! inside other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](crate::Codec).
+//! zlib data (RFC 1950): a 2-byte header, deflate data, and the Adler-32 of the uncompressed data, big-endian. It
+//! occurs inside other formats (PNG, EXR), never as a whole file, so it is not a [`Codec`](crate::Codec).
 
 use super::error::{DecodeStop, checksum, corrupt, limit, truncated};
 use super::format::OutputBuffer;

@@ -4,7 +4,7 @@ use crate::codec::Codec;
 use std::fmt;
 use std::io;
 
-/// The kind of an error in compressed data.
+/// The kind of error in compressed data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecompressErrorKind {
@@ -25,15 +25,15 @@ pub enum DecompressErrorKind {
 /// The limit of [`DecompressLimits`](crate::DecompressLimits) that was exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DecompressLimit {
-    /// The number of plain bytes.
+    /// The number of uncompressed bytes.
     Bytes,
-    /// The number of plain bytes per compressed byte.
+    /// The number of uncompressed bytes per compressed byte.
     Ratio,
-    /// Memory.
+    /// The memory for a window, a block or an archive's directory, in bytes.
     Memory,
 }
 
-/// Compressed data that cannot be read, and where. Downcast an `io::Error` to get it.
+/// An error in compressed data and its location. Downcast an `io::Error` to get it.
 ///
 /// ```
 /// use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimits, Source, decompressed};
@@ -53,7 +53,7 @@ pub struct DecompressError {
     pub codec: Codec,
     /// Offset in the compressed data where reading stopped.
     pub offset: u64,
-    /// Number of plain bytes before that offset.
+    /// Number of uncompressed bytes before that offset.
     pub plain_offset: u64,
     /// The kind of error.
     pub kind: DecompressErrorKind,

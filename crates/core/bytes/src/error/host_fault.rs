@@ -13,7 +13,7 @@ impl HostFault {
         io::Error::new(cause.kind(), HostFault(cause))
     }
 
-    /// Creates the error of a broken contract.
+    /// Creates the error for a broken contract.
     pub(crate) fn broken(message: impl Into<String>) -> io::Error {
         Self::wrap(io::Error::new(io::ErrorKind::InvalidData, message.into()))
     }

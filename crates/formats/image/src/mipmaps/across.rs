@@ -44,7 +44,7 @@ impl MipmapAcross {
         self.step * self.length * self.size
     }
 
-    /// Stores pixels of an image row, from pixel `start` on, in the row buffer.
+    /// Stores pixels of an image row, starting at pixel `start`, in the row buffer.
     pub(super) fn put(&self, start: usize, pixels: &[f32], row: &mut [f32]) {
         match self.size {
             1 => self.put_with::<1, 1, _>(start, pixels, row, |pixel| pixel),

@@ -52,7 +52,7 @@ fn counts(image: &Image) -> Result<Vec<u64>> {
     Ok(counts)
 }
 
-/// Returns the share of pixels from bin `step` on.
+/// Returns the share of pixels in bin `step` and above.
 fn share(counts: &[u64], step: usize) -> f64 {
     let total: u64 = counts.iter().sum();
     counts[step..].iter().sum::<u64>() as f64 / total.max(1) as f64

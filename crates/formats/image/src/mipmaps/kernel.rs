@@ -67,7 +67,7 @@ impl MipmapKernel {
         Ok(kernel)
     }
 
-    /// Returns the first contributing input pixel of an output pixel, and the weights from there on.
+    /// Returns the first contributing input pixel of an output pixel, and the weights starting at that pixel.
     pub(super) fn taps(&self, number: usize) -> (isize, &[f32]) {
         let first = number % self.starts.len();
         (self.start(number), &self.weights[first * self.taps..][..self.counts[first]])

@@ -82,7 +82,7 @@ polyhaul_model::options! {
 /// Computes the levels below an image: each side is half of the previous one, rounded down, and at least 1.
 ///
 /// Sides need not be powers of two: a box then includes fractions of the pixels at its border. sRGB is averaged as
-/// linear light, and samples are rounded to the nearest. The result does not depend on the number of threads.
+/// linear light, and samples are rounded to nearest. The result does not depend on the number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Image, Samples};

@@ -303,7 +303,7 @@ impl Pages for PngPages<'_> {
     }
 }
 
-/// Unpremultiplies a pixel, rounded to the nearest; colors above alpha become the maximum.
+/// Unpremultiplies a pixel, rounded to nearest; colors above alpha become the maximum.
 fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u32> {
     let max = T::MAX;
     let alpha = pixel.last().map_or(0, |alpha| (*alpha).into());

@@ -227,7 +227,7 @@ fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T
 
 /// A sample as a fraction of white.
 trait PsdLight {
-    /// Returns the product of two fractions, rounded to the nearest.
+    /// Returns the product of two fractions, rounded to nearest.
     fn times(self, other: Self) -> Self;
 }
 

@@ -64,7 +64,7 @@ impl Cut {
 
 /// Converts an image to another sample type and color space.
 ///
-/// sRGB follows IEC 61966-2-1, and samples are rounded to the nearest. Alpha is always linear. Premultiplied colors are
+/// sRGB follows IEC 61966-2-1, and samples are rounded to nearest. Alpha is always linear. Premultiplied colors are
 /// unpremultiplied for the conversion and premultiplied again; if alpha is 0, they are converted unchanged. Integers
 /// cannot represent values below 0, above 1, NaN, or between two steps: [`Cut`] counts those. Negative floats are
 /// converted symmetrically to positive ones.
@@ -272,8 +272,8 @@ pub(super) fn sized(scratch: &mut Vec<f32>, count: usize) -> Result<&mut [f32]> 
     Ok(&mut scratch[..count])
 }
 
-/// Loads whole pixels as floats, from sample `start` on: integers are scaled to 0 to 1, and with `decodes`, colors are
-/// converted to linear light.
+/// Loads whole pixels as floats, starting at sample `start`: integers are scaled to 0 to 1, and with `decodes`, colors
+/// are converted to linear light.
 pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) -> Result<()> {
     let straight = decodes && !image.premultiplied;
     let end = start + out.len();

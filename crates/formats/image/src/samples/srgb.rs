@@ -63,8 +63,8 @@ impl SrgbBytes {
         self.code_at(SrgbBytes::place(light))
     }
 
-    /// Returns the position of `light` among the floats from [`DARKEST8`] on. Loops that first compute the positions of
-    /// several pixels with vectors, then their codes, take half the time.
+    /// Returns the position of `light` among the floats that start at [`DARKEST8`]. Loops that first compute the
+    /// positions of several pixels with vectors, then their codes, take half the time.
     #[inline(always)]
     pub(crate) fn place(light: f32) -> u32 {
         // Compiles to the maximum and minimum instructions. NaN compares as false and becomes black.

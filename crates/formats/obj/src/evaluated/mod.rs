@@ -1,11 +1,11 @@
-//! Writes objects the way Blender writes evaluated meshes: transformed, with deduplicated uvs and normals, and faces
+//! Writes objects the way Blender writes evaluated meshes: transformed, with deduplicated UVs and normals, and faces
 //! sorted by material slot.
 //!
 //! Numbering continues through the file, so an object's faces can be written only after the values of all earlier
 //! objects are counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A large one
-//! is prepared by all threads, then written in pages; it needs 4 bytes per corner each for uvs and normals.
+//! is prepared by all threads, then written in pages; it needs 4 bytes per corner each for UVs and normals.
 //!
-//! `geometry::frame`: object transforms. `values`: uvs and normals. `prepare`: numbers and orders. `smoothing`:
+//! `geometry::frame`: object transforms. `values`: UVs and normals. `prepare`: numbers and orders. `smoothing`:
 //! smoothing groups. `pages`: division of the text into pages. `faces`: faces and their state lines.
 
 mod faces;

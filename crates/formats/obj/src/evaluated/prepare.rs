@@ -1,4 +1,4 @@
-//! Prepares an object before its text is formatted: numbers of its uvs and normals, face order, smoothing groups.
+//! Prepares an object before its text is formatted: numbers of its UVs and normals, face order, smoothing groups.
 
 use super::smoothing;
 use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
@@ -24,7 +24,7 @@ pub(super) struct Prepared<'a> {
     pub(super) mesh: &'a Mesh,
     pub(super) frame: Frame,
     pub(super) numbers: ObjNumbers,
-    /// Offsets to add to indices of positions, uvs and normals.
+    /// Offsets to add to indices of positions, UVs and normals.
     pub(super) bases: [u32; 3],
 }
 
@@ -88,7 +88,7 @@ impl<'a> Prepared<'a> {
         Ok(prepared)
     }
 
-    /// The uvs of the object.
+    /// The UVs of the object.
     pub(super) fn uv_values(&self) -> ObjAttribute<'_, 2> {
         uvs(self.mesh).with_used(&self.numbers.used)
     }
@@ -99,7 +99,7 @@ impl<'a> Prepared<'a> {
         Normals { attribute, frame: self.frame, rounding: Rounding::new(text.digits.normals) }
     }
 
-    /// Returns how many positions, uvs and normals the object adds to the file.
+    /// Returns how many positions, UVs and normals the object adds to the file.
     pub(super) fn counts(&self) -> [usize; 3] {
         [self.mesh.positions.len(), self.numbers.uvs.first.len(), self.numbers.normals.first.len()]
     }

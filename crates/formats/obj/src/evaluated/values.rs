@@ -1,7 +1,7 @@
-//! The uvs and normals of an object, and their equality for deduplication.
+//! The UVs and normals of an object, and their equality for deduplication.
 //!
-//! Values are deduplicated per object and numbered by first appearance (`geometry::dedup`): uvs by their bits, normals
-//! by the digits to be written. Zero and minus zero are equal, with the sign of the first.
+//! Values are deduplicated per object and numbered by first appearance (`geometry::dedup`): UVs by their bits, normals
+//! by the digits to be written. Zero and negative zero are equal; the first one's sign is written.
 
 use polyhaul_geometry::dedup::{BATCH, Dedup, DedupKey, Items, Unique, prefetch};
 use polyhaul_geometry::frame::Frame;
@@ -81,7 +81,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         Some(self.values[place])
     }
 
-    /// Returns a table index that items with often equal values share.
+    /// Returns a table index shared by items whose values are often equal.
     #[inline(always)]
     fn hint(&self, domain: Domain, item: usize) -> usize {
         match domain {
@@ -231,11 +231,11 @@ impl Numbering<'_> {
     }
 }
 
-/// Numbers uvs; equal bits mean equal uvs.
+/// Numbers UVs; equal bits mean equal UVs.
 pub(super) fn number_uvs(uvs: ObjAttribute<'_, 2>, numbering: Numbering<'_>) -> Result<()> {
     numbering.run(uvs, true, |uvs, keys| {
         for ([u, v], key) in uvs.iter().zip(keys) {
-            // Adding 0 turns minus zero into zero.
+            // Adding 0 turns negative zero into zero.
             let [high, low] = [u + 0.0, v + 0.0].map(|part| u64::from(part.to_bits()));
             *key = if u.is_nan() || v.is_nan() { DedupKey::Alone } else { DedupKey::Value(high << 32 | low) };
         }
@@ -254,8 +254,8 @@ pub(super) struct Normals<'a> {
 pub(super) struct Rounding(Option<f32>);
 
 impl Rounding {
-    /// Rounds to the digits to be written. With more than six there is no rounding and no deduplication: three such
-    /// numbers do not fit a key.
+    /// Rounds to the digits to be written. With more than six digits or the shortest form, normals are neither rounded
+    /// nor deduplicated, because three such numbers do not fit in a key.
     pub(super) fn new(digits: Digits) -> Rounding {
         match digits {
             Digits::Fixed(digits @ 0..=6) => Rounding(Some(10.0f32.powi(digits.into()))),
@@ -289,8 +289,8 @@ fn step(part: f32, scale: f32) -> f32 {
     ceil(scale * part - 0.5)
 }
 
-/// Rounds up, for values that fit an `i32` or are NaN, with the sign of `value`. Without SSE 4.1 `f32::ceil` is a call,
-/// which prevents vectorization.
+/// Rounds up, for values that fit in an `i32` or are NaN, with the sign of `value`. Without SSE 4.1 `f32::ceil` is a
+/// call, which prevents vectorization.
 #[inline]
 fn ceil(value: f32) -> f32 {
     let whole = value as i32 as f32;
@@ -310,7 +310,7 @@ pub(super) fn number_normals(normals: &Normals<'_>, numbering: Numbering<'_>) ->
         lanes.as_flattened_mut().iter_mut().for_each(|part| *part = step(*part, scale));
         let [xs, ys, zs] = &lanes;
         for (((key, x), y), z) in keys.iter_mut().zip(xs).zip(ys).zip(zs) {
-            // Steps are at most about a million, either way: 21 bits with the sign.
+            // Steps are at most about a million in magnitude: 21 bits including the sign.
             let bits = |step: f32| (step as i32 as u64) & 0x1f_ffff;
             let value = DedupKey::Value(bits(*x) << 42 | bits(*y) << 21 | bits(*z));
             *key = if x.is_nan() || y.is_nan() || z.is_nan() { DedupKey::Alone } else { value };

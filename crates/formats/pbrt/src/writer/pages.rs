@@ -398,7 +398,7 @@ impl PbrtPageSlot {
     ) -> Result<()> {
         let render = pages.plan.render;
         let mut instances = InstanceCursor::new(render);
-        // Neighbors outside of the page decide whether a scope is shared, so the text does not depend on page breaks.
+        // Neighbors outside the page decide whether a scope is shared, so the text does not depend on page breaks.
         let mut before = (page.start > op.start).then(|| instances.placement(page.start - 1));
         let mut matrices = Matrices::new(page.clone());
         let mut here = instances.placement(page.start);

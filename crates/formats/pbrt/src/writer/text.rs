@@ -38,14 +38,14 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// Writes a line with a single word.
+    /// Writes a line with a directive that has no quoted arguments.
     pub(super) fn line(&mut self, depth: u32, word: &str) {
         self.indent(depth);
         self.page.bytes(word.as_bytes());
         self.page.byte(b'\n');
     }
 
-    /// Writes a word and strings.
+    /// Writes a directive and its quoted arguments.
     pub(super) fn head(&mut self, word: &str, strings: &[&str]) {
         self.page.bytes(word.as_bytes());
         for text in strings {
@@ -54,7 +54,7 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// Writes a line with a word and strings.
+    /// Writes a line with a directive and its quoted arguments.
     pub(super) fn named(&mut self, depth: u32, word: &str, strings: &[&str]) {
         self.indent(depth);
         self.head(word, strings);
@@ -87,7 +87,7 @@ impl PbrtPen<'_, '_> {
     #[inline]
     pub(super) fn single(&mut self, value: f32) {
         let whole = value as i32;
-        // Integers below 2^24 are exact; a negative zero keeps its sign only below.
+        // Integers below 2^24 are exact; negative zero takes the next branch, which keeps its sign.
         if whole as f32 == value && whole.unsigned_abs() < 1 << 24 && (whole != 0 || value.to_bits() == 0) {
             self.page.i32(whole);
         } else if value.is_finite() {
@@ -118,8 +118,8 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(if value < 0.0 { b"-1e999" } else { b"1e999" });
     }
 
-    /// Writes all digits of a midpoint between two `f32`s: fewer digits would be on one side of it, and pbrt would read
-    /// that `f32`.
+    /// Writes all digits of a midpoint between two `f32`s: a shorter decimal would fall to one side of it, and pbrt
+    /// would round to that `f32`.
     #[cold]
     fn all_digits(&mut self, value: f64) {
         // Exact: a midpoint above 1e-37 is a multiple of 2^-147, so it has at most 147 decimals.
@@ -127,7 +127,7 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
     }
 
-    /// Writes a word and numbers.
+    /// Writes a directive and its numbers.
     pub(super) fn numbers(&mut self, word: &str, numbers: &[f64]) {
         self.page.bytes(word.as_bytes());
         for &number in numbers {
@@ -136,7 +136,7 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// Writes a word and 16 numbers in brackets.
+    /// Writes a directive and 16 numbers in brackets.
     fn matrix(&mut self, word: &str, numbers: &[f64; 16]) {
         self.brackets(word, |pen| {
             for (at, &number) in numbers.iter().enumerate() {
@@ -173,7 +173,7 @@ impl PbrtPen<'_, '_> {
             Step::LookAt(numbers) => self.numbers("LookAt", numbers),
             Step::Replace(numbers) => self.matrix(REPLACE, numbers),
             Step::Concat(numbers) => self.matrix(CONCAT, numbers),
-            // Paths stop at an inverse.
+            // Never reached: a path ends before an inverse, and instances only have matrices.
             Step::Inverse => {}
         }
         self.page.byte(b'\n');
@@ -200,8 +200,8 @@ fn is_between_singles(value: f64) -> bool {
     value.to_bits() & 0x1fff_ffff == 0x1000_0000 && value.abs() < f64::from(f32::MAX) && value.abs() > 1e-37
 }
 
-/// Returns whether all numbers are finite and no midpoints, so that their minimum digits read back the same in any
-/// precision.
+/// Returns whether all numbers are finite and none is a midpoint, so that their shortest decimals read back as the same
+/// value in either precision.
 pub(super) fn are_plain(numbers: &[f64]) -> bool {
     numbers.iter().fold(true, |plain, &number| plain & number.is_finite() & !is_between_singles(number))
 }

@@ -1,4 +1,4 @@
-//! Reads SPZ files. Sizes declared by a file reserve no memory until its length confirms them.
+//! Reads SPZ files. Does not allocate memory for sizes declared in a file until its length confirms them.
 
 use super::axes::SpzSystem;
 use super::extensions::SpzExtensions;
@@ -298,7 +298,7 @@ impl SpzReader<'_> {
     }
 }
 
-/// Resizes the columns of an attribute; returns their parts for the splats in a range.
+/// Resizes the columns of an attribute; returns their slices for a range of splats.
 fn targets<'c>(
     columns: &'c mut SplatColumns,
     attribute: SpzAttribute,
@@ -397,7 +397,7 @@ fn cut_stream(feed: &Feed<'_>, end: u64) -> Error {
     fault(feed.name(), end, "unexpected end of file in a stream")
 }
 
-/// Reads the next `count` bytes. Memory grows as they arrive: a declared size alone reserves none.
+/// Reads the next `count` bytes. The buffer grows as they arrive, since the declared size cannot be trusted.
 fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
     const STEP_BYTES: usize = 1 << 20;
     let mut bytes: Vec<u8> = Vec::new();

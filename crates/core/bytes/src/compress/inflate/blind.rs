@@ -22,7 +22,7 @@ use std::ops::Range;
 const MIN_ROUND_BYTES: usize = 4 * fast::IN_MARGIN;
 /// Maximum number of possible block starts to try in a span.
 const MAX_TRIES: usize = 8;
-/// Maximum number of bytes to search in a span. zlib's blocks have up to 70 kB.
+/// Maximum number of bytes to search in a span. zlib's blocks are up to 70 kB long.
 const MAX_SEARCH_BYTES: u64 = 128 << 10;
 
 /// Decodes parts without the bytes before them.
@@ -76,8 +76,8 @@ impl<'a> BlindDecoder<'a> {
         Ok(false)
     }
 
-    /// Finds the next bit at or after `bit`, which is in the next byte, where a valid block header starts. Leaves the
-    /// input there.
+    /// Finds the first position at or after `bit` and before `end` where a valid block header starts, and leaves the
+    /// input at its byte. `bit` must be in the next input byte.
     fn find(&mut self, mut bit: u64, end: u64) -> io::Result<Option<u64>> {
         while bit < end {
             let base = 8 * self.input.offset();

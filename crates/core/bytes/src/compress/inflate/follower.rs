@@ -7,7 +7,7 @@ use crate::compress::format::OutputBuffer;
 use std::io;
 use std::sync::Arc;
 
-/// Takes parts for the sequential decoder.
+/// Copies parts that were decoded ahead into the sequential decoder's output.
 pub(super) struct Follower {
     parts: Arc<AheadParts>,
     symbol_bytes: SymbolBytes,

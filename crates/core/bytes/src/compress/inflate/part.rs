@@ -1,4 +1,5 @@
-//! Parts that were decoded without the bytes before them, and their conversion to plain bytes once these are known.
+//! Parts that were decoded without the bytes before them, and their conversion to bytes once the preceding ones are
+//! known.
 //!
 //! `blind.rs` creates parts, and the sequential decoder takes them (`follower.rs`). Both it and the threads that work
 //! ahead replace the markers of a part with the last bytes of the previous part ([`SymbolBytes::after`]). `queue.rs`
@@ -73,7 +74,7 @@ impl<T: Symbol> SymbolBuffer<T> {
 }
 
 impl InflatedPart {
-    /// Returns the number of plain bytes.
+    /// Returns the number of uncompressed bytes.
     pub(crate) fn len(&self) -> usize {
         self.symbols.fresh().len() + self.bytes.fresh().len()
     }
@@ -143,7 +144,8 @@ impl InflatedPart {
         self.is_resolved = true;
     }
 
-    /// Copies as many plain bytes from offset `at` as fit; returns their number. Looks up markers in `symbol_bytes`.
+    /// Copies as many uncompressed bytes from offset `at` as fit; returns their number. Looks up markers in
+    /// `symbol_bytes`.
     pub(crate) fn copy(&self, at: usize, symbol_bytes: &SymbolBytes, out: &mut OutputBuffer<'_>) -> usize {
         let symbols = self.symbols.fresh();
         if at >= symbols.len() {

@@ -38,7 +38,7 @@ struct Division {
 
 const IN_ORDER: Division = Division { span: 5000, beyond: 1000, memory: 0, step: 30_000, every: usize::MAX };
 
-/// Returns plain bytes, whether they are complete or the error, and the number of spans decoded ahead and taken.
+/// Returns uncompressed bytes, whether they are complete or the error, and the number of spans decoded ahead and taken.
 fn decoded(packed: &[u8], division: Division) -> (Vec<u8>, Result<bool, String>, u64) {
     let mut span = ZlibSpan::new().unwrap();
     let mut decoder = ZlibDecoder::new().unwrap();

@@ -102,7 +102,7 @@ fn number(rest: &mut &[u8], len: usize) -> Option<u64> {
     Some(head.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte)))
 }
 
-/// Creates the error of a frame whose data does not match its checksum.
+/// Creates the error for a frame whose data does not match its checksum.
 #[cold]
 fn other_data() -> DecodeStop {
     checksum("the checksum of a frame does not match its data")

@@ -18,7 +18,7 @@ pub(crate) struct Zstd {
     decoder: FrameDecoder,
     memory_bytes: u64,
     has_checksum: bool,
-    /// Remaining plain bytes of the frame, if it declares its size.
+    /// Remaining uncompressed bytes of the frame, if it declares its size.
     left: Option<u64>,
 }
 
