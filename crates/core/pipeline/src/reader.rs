@@ -46,7 +46,7 @@ impl<'a> Decoding<'a> {
     }
 
     /// Returns the number of bytes to request at `offset`. At the end of a source of known size, this is one more than
-    /// remain, which detects a longer source: zeroing a whole chunk would take longer than decoding a small image.
+    /// remain, which detects a longer source: a small image does not zero a whole chunk.
     fn chunk_bytes(&self, offset: u64) -> usize {
         match self.bytes.len() {
             Some(len) if offset <= len => (len - offset).min(CHUNK_BYTES as u64 - 1) as usize + 1,

@@ -309,14 +309,16 @@ fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<
     for axis in 0..3 {
         // Different doubles with the same nearest float differ in their lower 32 bits, unless that float is 0,
         // subnormal or infinite.
-        let low = |item: usize| exact.get(item).map(|position| position[axis].to_bits() as u32);
-        let high = |item: usize| exact.get(item).map(|position| (position[axis].to_bits() >> 32) as u32);
+        let bits =
+            |shift: u32| move |item: usize| exact.get(item).map(|position| (position[axis].to_bits() >> shift) as u32);
         let is_coarse = |position: &[f64; 3]| position[axis] != 0.0 && !(position[axis] as f32).is_normal();
-        if !exact.is_empty() {
-            numbers = number_joined(&numbers.of_item, numbers.first.len(), low, threads, &run.cancel)?;
-        }
-        if exact.iter().any(is_coarse) {
-            numbers = number_joined(&numbers.of_item, numbers.first.len(), high, threads, &run.cancel)?;
+        let shifts: &[u32] = match exact {
+            [] => &[],
+            _ if exact.iter().any(is_coarse) => &[0, 32],
+            _ => &[0],
+        };
+        for &shift in shifts {
+            numbers = number_joined(&numbers.of_item, numbers.first.len(), bits(shift), threads, &run.cancel)?;
         }
     }
     Ok(StlWelded {

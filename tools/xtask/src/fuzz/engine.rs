@@ -68,7 +68,7 @@ impl Engine {
         command.args(["-timeout=60", "-rss_limit_mb=3000", "-print_final_stats=1"]);
         // The state of an exiting thread is reported as a leak of 32 bytes; the tests of the C library check for leaks.
         command.arg("-detect_leaks=0");
-        // Logs are synced after each line, which is 20 times as slow on disk.
+        // Logs are synced after each line, which is slow on disk.
         if Path::new(MEMORY_FOLDER).is_dir() {
             command.env("TMPDIR", MEMORY_FOLDER);
         }

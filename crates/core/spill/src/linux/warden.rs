@@ -2,7 +2,7 @@
 //!
 //! Worker threads check the size of the process between pieces of work, at most every [`PAUSE`], in which two threads
 //! touch a few megabytes. A separate thread checks too, for work that is not split into pieces: a pass over a million
-//! objects maps 64 KiB with each page it reads, up to 40 MB in a millisecond. That thread alone would be too late when
+//! objects maps 64 KiB with each page it reads. That thread alone would be too late when
 //! all cores are busy.
 
 use super::{blocks, is_active, lock_arrays, try_lock_arrays};
