@@ -12,6 +12,7 @@ use polyhaul_model::{Array, Axes, Bounds, Mesh, Object, Scene};
 use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_spill::paced;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::{Mutex, PoisonError};
 
@@ -31,7 +32,7 @@ pub fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
 /// # Errors
 /// If out of memory.
 pub fn is_exact(scene: &Scene) -> Result<bool> {
-    let has_doubles = scene.meshes.iter().any(Mesh::is_exact) || scene.objects.iter().any(has_double_transform);
+    let has_doubles = paced(&scene.meshes).any(Mesh::is_exact) || paced(&scene.objects).any(has_double_transform);
     Ok(has_doubles || is_far(scene)?)
 }
 
@@ -42,7 +43,7 @@ fn has_double_transform(object: &Object) -> bool {
 /// Returns whether all meshes of a scene have doubles, in world space.
 pub fn is_placed(scene: &Scene) -> bool {
     let is_moved = |object: &Object| object.transform.is_some_and(|transform| transform != IDENTITY64);
-    scene.meshes.iter().all(Mesh::is_exact) && !scene.objects.iter().any(is_moved)
+    paced(&scene.meshes).all(Mesh::is_exact) && !paced(&scene.objects).any(is_moved)
 }
 
 /// Approximate number of positions per mesh that estimate its bounds.
@@ -51,7 +52,7 @@ const SAMPLES: usize = 64;
 /// Returns whether transforms move objects so far that 32-bit floats become too coarse. A sample of positions rules
 /// that out in nearly all scenes; only if it does not are all positions read.
 fn is_far(scene: &Scene) -> Result<bool> {
-    if !scene.objects.iter().any(|object| object.transform.is_some_and(|matrix| matrix != IDENTITY64)) {
+    if !paced(&scene.objects).any(|object| object.transform.is_some_and(|matrix| matrix != IDENTITY64)) {
         return Ok(false);
     }
     Ok(is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?)
@@ -70,7 +71,7 @@ fn is_coarse(bounds: Option<Bounds<f64>>) -> bool {
 fn boxes(scene: &Scene, of: impl Fn(&Mesh) -> Option<Bounds<f64>>) -> Result<Vec<Option<Bounds<f64>>>> {
     let mut boxes = Vec::new();
     boxes.try_reserve_exact(scene.meshes.len())?;
-    boxes.extend(scene.meshes.iter().map(of));
+    boxes.extend(paced(&scene.meshes).map(of));
     Ok(boxes)
 }
 
@@ -87,10 +88,11 @@ fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
 /// # Errors
 /// If out of memory.
 pub fn settle_transforms(scene: &mut Scene) -> Result<()> {
-    if !scene.objects.iter().any(has_double_transform) || is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?) {
+    if !paced(&scene.objects).any(has_double_transform) || is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?)
+    {
         return Ok(());
     }
-    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+    for transform in paced(&mut scene.objects).filter_map(|object| object.transform.as_mut()) {
         *transform = rounded(transform).map(|row| row.map(f64::from));
     }
     Ok(())
@@ -122,12 +124,12 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
     let mut is_placed = Vec::new();
     is_placed.try_reserve_exact(bounds.len())?;
     is_placed.resize(bounds.len(), false);
-    for object in &scene.objects {
+    for object in paced(&scene.objects) {
         if let Some(is_placed) = is_placed.get_mut(object.mesh) {
             *is_placed = true;
         }
     }
-    let placed = scene.objects.iter().filter_map(|object| {
+    let placed = paced(&scene.objects).filter_map(|object| {
         let bounds = bounds.get(object.mesh).copied().flatten()?;
         Some(object.transform.map_or(bounds, |transform| moved_bounds(bounds, &transform)))
     });
@@ -146,7 +148,7 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
 pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, run: &RunOptions) -> Result<()> {
     transform_axes(scene, axes, scale, run)?;
     let is_far = !keeps_transforms && is_far(scene)?;
-    let any_exact = !keeps_transforms && scene.meshes.iter().any(Mesh::is_exact);
+    let any_exact = !keeps_transforms && paced(&scene.meshes).any(Mesh::is_exact);
     let is_moved = |scene: &Scene, object: &Object| {
         let is_exact = any_exact || scene.meshes.get(object.mesh).is_some_and(Mesh::is_exact);
         let is_moved = |matrix: &Matrix4| is_exact || is_far || !keeps_transforms && single(matrix).is_none();
@@ -155,7 +157,7 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
     let mut users = Vec::new();
     users.try_reserve_exact(scene.meshes.len())?;
     users.resize(scene.meshes.len(), 0usize);
-    for object in &scene.objects {
+    for object in paced(&scene.objects) {
         *users.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())? += 1;
     }
     for number in 0..scene.objects.len() {
@@ -178,8 +180,8 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
         }
     }
     // A format without transforms stores all positions in one type.
-    if !keeps_transforms && scene.meshes.iter().any(Mesh::is_exact) {
-        scene.meshes.iter_mut().try_for_each(make_exact)?;
+    if !keeps_transforms && paced(&scene.meshes).any(Mesh::is_exact) {
+        paced(&mut scene.meshes).try_for_each(make_exact)?;
     }
     Ok(())
 }
@@ -207,7 +209,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
     let mut is_placed = Vec::new();
     is_placed.try_reserve_exact(scene.meshes.len())?;
     is_placed.resize(scene.meshes.len(), false);
-    for object in &scene.objects {
+    for object in paced(&scene.objects) {
         let is_moved = object.transform.is_some_and(|matrix| matrix != IDENTITY64);
         *is_placed.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())? |= is_moved;
     }
@@ -216,7 +218,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
     if keeps_doubles && !is_shifted {
         return Ok(loss);
     }
-    for object in scene.objects.iter_mut().filter(|object| is_placed[object.mesh]) {
+    for object in paced(&mut scene.objects).filter(|object| is_placed[object.mesh]) {
         let matrix = object.transform.get_or_insert(IDENTITY64);
         matrix.iter_mut().zip(origin).for_each(|(row, origin)| row[3] -= origin);
         if !keeps_doubles {
@@ -225,7 +227,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
             *matrix = rounded(matrix).map(|row| row.map(f64::from));
         }
     }
-    for (mesh, is_placed) in scene.meshes.iter_mut().zip(is_placed) {
+    for (mesh, is_placed) in paced(&mut scene.meshes).zip(is_placed) {
         if is_shifted && !is_placed {
             make_exact(mesh)?;
         }

@@ -15,6 +15,7 @@ use polyhaul_model::{Column, Material, Mesh, NONE, Object, Scene};
 use polyhaul_pipeline::arrays::{PIECE, as_atomics, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_spill::paced;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -119,7 +120,7 @@ pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     let mut used = Vec::new();
     used.try_reserve_exact(count)?;
     used.resize(count, false);
-    for part in parts.iter().filter(|part| !part.faces.is_empty()) {
+    for part in paced(parts).filter(|part| !part.faces.is_empty()) {
         each_material(part, part.faces.clone(), |material, _| {
             if let Some(used) = material.and_then(|material| used.get_mut(material)) {
                 *used = true;
@@ -189,7 +190,7 @@ pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
 
 /// Returns the loss of object names, for reporting.
 pub fn named(parts: &[Part<'_>]) -> LeftOut {
-    let names = parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty());
+    let names = paced(parts).map(|part| part.object.name.as_str()).filter(|name| !name.is_empty());
     LeftOut::named("left-out-names", "object names", names)
 }
 
@@ -207,18 +208,8 @@ pub fn tables(scene: &Scene) -> LeftOut {
 
 /// Returns the parts that write positions.
 pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>> + Clone {
-    let is_home = |(place, part): &(usize, &Part<'_>)| {
-        // A pass over a million objects can touch more memory than allowed.
-        if place.is_multiple_of(PARTS_PER_CHECK) {
-            polyhaul_spill::relieve();
-        }
-        part.home == *place
-    };
-    parts.iter().enumerate().filter(is_home).map(|(_, part)| part)
+    paced(parts).enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
 }
-
-/// Parts between spills: with their meshes and objects, they take about a megabyte.
-const PARTS_PER_CHECK: usize = 512;
 
 /// Returns whether a color value from 0 to 1 is too far from a byte value to originate from one.
 pub fn is_between_bytes(value: f32) -> bool {

@@ -20,6 +20,7 @@ use polyhaul_model::{Column, Mesh, Object, Scene, Values};
 use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_spill::paced;
 
 /// Returns whether a mesh has splats, including ones that cannot be transformed: no elements, and the columns of
 /// [`splats::are_splats`].
@@ -39,7 +40,7 @@ pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
 /// See [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects share the same splats.
 pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: &RunOptions) -> Result<()> {
     let mut uses: Vec<u32> = zeroed(scene.meshes.len(), "the objects of meshes")?;
-    for object in &scene.objects {
+    for object in paced(&scene.objects) {
         uses.get_mut(object.mesh).into_iter().for_each(|uses| *uses += 1);
     }
     for number in 0..scene.objects.len() {

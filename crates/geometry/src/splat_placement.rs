@@ -9,6 +9,7 @@ use polyhaul_model::options::Placement;
 use polyhaul_model::splats::AXES;
 use polyhaul_model::{Axes, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 /// How a format stores splats.
@@ -25,8 +26,8 @@ impl SplatPlacement<'_> {
         let placement = self.placement;
         let is_turned = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
         let is_moved = |object: &Object| moves_splats(scene, object);
-        let is_any = self.is_upright || is_turned || scene.objects.iter().any(is_moved);
-        is_any && scene.meshes.iter().any(has_splats)
+        let is_any = self.is_upright || is_turned || paced(&scene.objects).any(is_moved);
+        is_any && paced(&scene.meshes).any(has_splats)
     }
 
     /// Transforms a scene, including the columns of splats; copies it if it is borrowed. Returns the scene and the

@@ -12,6 +12,7 @@ use polyhaul_model::{Column, Mesh, Scene, Values, copy, with_values};
 use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -67,13 +68,13 @@ fn are_fine(values: &[f32], is_fine: impl Fn(f32) -> bool) -> bool {
 /// # Errors
 /// [`ErrorKind::Unsupported`] for harmonics that do not match a degree; [`ErrorKind::Memory`].
 pub fn complete<'a>(scene: Cow<'a, Scene>, file: &str, warnings: &mut Warnings) -> Result<Cow<'a, Scene>> {
-    for mesh in scene.meshes.iter().filter(|mesh| has_splats(mesh)) {
+    for mesh in paced(&scene.meshes).filter(|mesh| has_splats(mesh)) {
         if let Some(fault) = splats::harmonics_fault(&mesh.vertex_columns) {
             let message = format!("the spherical harmonics of the Gaussian splats are incomplete: {fault}");
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     }
-    if !scene.meshes.iter().any(is_unusual) {
+    if !paced(&scene.meshes).any(is_unusual) {
         return Ok(scene);
     }
     let mut scene = match scene {
@@ -81,7 +82,7 @@ pub fn complete<'a>(scene: Cow<'a, Scene>, file: &str, warnings: &mut Warnings) 
         Cow::Borrowed(scene) => Scene { materials: scene.materials.clone(), ..copy::scene(scene)? },
     };
     let place = Place { file: file.into(), ..Place::default() };
-    for mesh in scene.meshes.iter_mut().filter(|mesh| is_unusual(mesh)) {
+    for mesh in paced(&mut scene.meshes).filter(|mesh| is_unusual(mesh)) {
         let rounded = round_columns(&mut mesh.vertex_columns)?;
         let what = counted(rounded, ["splat value was", "splat values were"]);
         let message = format!("{what} rounded to 32-bit floats");

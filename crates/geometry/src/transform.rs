@@ -8,6 +8,7 @@ use polyhaul_model::{Axes, Axis, Scene};
 use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
+use polyhaul_spill::paced;
 use std::iter::Sum;
 
 /// Rotates a scene from its axes to the axes `to`, and multiplies positions by `scale`; normals are only rotated. The
@@ -42,7 +43,7 @@ use std::iter::Sum;
 pub fn transform_axes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOptions) -> Result<()> {
     let turn = axes_matrix(scene.axes, to)?;
     transform_meshes(scene, to, scale, options)?;
-    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+    for transform in paced(&mut scene.objects).filter_map(|object| object.transform.as_mut()) {
         // A transform in single precision stays in single precision, so that output does not change in the last digits.
         match single(transform) {
             Some(singles) => {
@@ -83,7 +84,7 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOp
     let mut arrays = Vec::new();
     let mut exact = Vec::new();
     let mut splats = Vec::new();
-    for mesh in &mut scene.meshes {
+    for mesh in paced(&mut scene.meshes) {
         let is_exact = mesh.is_exact();
         if let Some(motion) = SplatMotion::of_mesh(mesh, &linear)? {
             try_push(&mut splats, motion.prepare(&mut mesh.vertex_columns)?, "the scene")?;

@@ -17,6 +17,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Material, Mesh, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 /// Converts an image file of any format to another format; the string is its name in messages.
@@ -96,7 +97,7 @@ impl MeshJob<'_> {
 /// Whether any face of a scene is not a triangle.
 pub(crate) fn has_polygons(scene: &Scene) -> bool {
     let is_cut = |mesh: &Mesh| mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3);
-    !scene.meshes.iter().all(is_cut)
+    !paced(&scene.meshes).all(is_cut)
 }
 
 /// How the format uses a scene's comments.

@@ -13,6 +13,7 @@ use polyhaul_model::precision::spacing;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Axes, Bounds, Mesh, Scene};
 use polyhaul_pipeline::precision::rounded;
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 /// Minimum ratio between float spacings before and after an automatic origin. Below it, the scene is too close to 0.
@@ -46,7 +47,7 @@ pub(crate) fn place<'a>(
     warnings: &mut Warnings,
 ) -> Result<PreciseScene<'a>> {
     let is_moved = matches!(options.scene.origin, Origin::At(_));
-    let is_single = options.scene.dialect == Dialect::Blender && !scene.meshes.iter().any(Mesh::is_exact);
+    let is_single = options.scene.dialect == Dialect::Blender && !paced(&scene.meshes).any(Mesh::is_exact);
     if !is_moved && (is_single || !exact::is_exact(&scene)?) {
         return Ok(PreciseScene { scene, options: Cow::Borrowed(options), placement, origin: [0.0; 3] });
     }

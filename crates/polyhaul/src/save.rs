@@ -27,6 +27,7 @@ use polyhaul_model::severity::{Severity, severity};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Mesh, Scene};
 use polyhaul_pipeline::run::{Phase, span};
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 /// Writes a scene. Checks a borrowed scene, which may come from anywhere; an owned scene was just read.
@@ -100,8 +101,8 @@ fn is_geometry(format: Format) -> bool {
 fn note_missing_slots(scene: &Scene, output: &str, warnings: &mut Warnings) {
     // Computed once per mesh: many objects may share one.
     let max_slot = |mesh: &Mesh| mesh.face_materials.iter().fold(-1, |max, slot| max.max(*slot));
-    let max_slots: Vec<i32> = scene.meshes.iter().map(max_slot).collect();
-    for object in &scene.objects {
+    let max_slots: Vec<i32> = paced(&scene.meshes).map(max_slot).collect();
+    for object in paced(&scene.objects) {
         // Objects without materials still have slot 0.
         let slot_count = object.materials.as_ref().map_or(0, Vec::len).max(1);
         let max_slot = max_slots.get(object.mesh).and_then(|slot| usize::try_from(*slot).ok());
@@ -150,7 +151,7 @@ fn complete_splats<'a>(
     let mut scene = splat_shape::complete(scene, file, &mut warnings)?;
     let mut broken: Vec<u64> = Vec::new();
     let mut first_vertex = 0;
-    for mesh in &scene.meshes {
+    for mesh in paced(&scene.meshes) {
         let of_mesh = splat_shape::broken(mesh, degree, &options.run)?;
         if let Some(first) = of_mesh.first() {
             splat_shape::note_broken(first, of_mesh.len() as u64, options.on_error, file, &mut warnings)?;
@@ -201,7 +202,7 @@ fn no_scene(format: Format) -> Error {
 fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut Warnings) {
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
-    let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
+    let count = paced(&scene.meshes).map(|mesh| polygons(mesh) as u64).sum();
     let message = triangulated(format.name(), count);
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
@@ -245,7 +246,7 @@ fn change<'a>(
         scene.objects = objects;
     }
     let flags = scene.evaluated_meshes(&scene.objects)?;
-    for object in &mut scene.objects {
+    for object in paced(&mut scene.objects) {
         if flags[object.mesh] {
             // Triangles no longer have domains; the transform keeps marking the object as evaluated.
             object.transform.get_or_insert(IDENTITY64);

@@ -13,6 +13,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, Scene};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_spill::paced;
 
 /// Keeps vertices of a scene: those in `chosen`, numbered across all meshes, or else those that the options select.
 /// Then applies the transform in the options.
@@ -30,7 +31,7 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
             Some(set) => set,
             None => choose(scene, options, run)?,
         };
-        let counts: u64 = scene.meshes.iter().map(|mesh| mesh.positions.len() as u64).sum();
+        let counts: u64 = paced(&scene.meshes).map(|mesh| mesh.positions.len() as u64).sum();
         if counts != set.rows() {
             let message = format!("the filter chose from {} rows, but the mesh has {counts} vertices", set.rows());
             let error = Error::new(ErrorKind::Unsupported, message);
@@ -47,14 +48,14 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
 /// # Errors
 /// [`ErrorKind::Memory`].
 pub fn keep_vertices(scene: &mut Scene, mut keeps: impl FnMut(u64) -> bool) -> Result<()> {
-    let count: usize = scene.meshes.iter().map(|mesh| mesh.positions.len()).sum();
+    let count: usize = paced(&scene.meshes).map(|mesh| mesh.positions.len()).sum();
     let set = RowSet::from_fn(count, |vertex| Ok(keeps(vertex as u64)))?;
     keep_meshes(scene, &set)
 }
 
 fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSet> {
     let mut chooser = Chooser::new(options, run)?;
-    for (mesh, objects) in scene.meshes.iter().zip(objects_by_mesh(scene)?) {
+    for (mesh, objects) in paced(&scene.meshes).zip(objects_by_mesh(scene)?) {
         let passed = chooser.look(&Fields::of_mesh(mesh, placement(scene, &objects)))?;
         chooser.add(passed)?;
     }
@@ -66,7 +67,7 @@ pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
     let mut by_mesh: Vec<Vec<usize>> = Vec::new();
     by_mesh.try_reserve_exact(scene.meshes.len()).map_err(|_| Error::memory("objects"))?;
     by_mesh.resize_with(scene.meshes.len(), Vec::new);
-    for (number, object) in scene.objects.iter().enumerate() {
+    for (number, object) in paced(&scene.objects).enumerate() {
         if let Some(objects) = by_mesh.get_mut(object.mesh) {
             try_push(objects, number, "objects")?;
         }
@@ -88,7 +89,7 @@ fn placement<'s>(scene: &'s Scene, objects: &[usize]) -> Placement<'s> {
 fn keep_meshes(scene: &mut Scene, set: &RowSet) -> Result<()> {
     let mut first = 0;
     let objects = objects_by_mesh(scene)?;
-    for (mesh, objects) in scene.meshes.iter_mut().zip(objects) {
+    for (mesh, objects) in paced(&mut scene.meshes).zip(objects) {
         let rows = mesh.positions.len();
         let remaining = Kept::of_mesh(mesh, set, first)?;
         for object in objects {

@@ -11,6 +11,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Scene, Table, Values};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_spill::paced;
 
 /// Transforms the positions and normals of a table, and all attributes of Gaussian splats, by a row-major matrix that
 /// multiplies column vectors from the left.
@@ -86,7 +87,7 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 /// Transforms the meshes of a scene, or the objects that place them.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let objects_by_mesh = objects_by_mesh(scene)?;
-    for (mesh, objects) in scene.meshes.iter_mut().zip(objects_by_mesh) {
+    for (mesh, objects) in paced(&mut scene.meshes).zip(objects_by_mesh) {
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
         if moved > 0 && moved < objects.len() {
             let message = "a mesh is used by an object with a transform and by one without";
@@ -96,7 +97,7 @@ pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) 
             affine::transform(mesh, matrix, run)?;
         }
     }
-    for transform in scene.objects.iter_mut().filter_map(|object| object.transform.as_mut()) {
+    for transform in paced(&mut scene.objects).filter_map(|object| object.transform.as_mut()) {
         *transform = multiply(matrix, transform);
     }
     settle_transforms(scene)

@@ -4,6 +4,7 @@
 
 use super::{Mesh, Object, ObjectKind, Scene};
 use crate::error::{Error, ErrorKind, Result, try_push};
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 impl Scene {
@@ -16,7 +17,7 @@ impl Scene {
             return Ok(Cow::Borrowed(&self.objects));
         }
         let mut objects = Vec::new();
-        for (mesh, arrays) in self.meshes.iter().enumerate() {
+        for (mesh, arrays) in paced(&self.meshes).enumerate() {
             let whole = Object { kind: ObjectKind::Unnamed, mesh, end: arrays.counts(), ..Object::default() };
             try_push(&mut objects, whole, "the plan")?;
         }
@@ -31,8 +32,8 @@ impl Scene {
     pub fn evaluated_meshes(&self, objects: &[Object]) -> Result<Vec<bool>> {
         let mut flags = Vec::new();
         flags.try_reserve_exact(self.meshes.len())?;
-        flags.extend(self.meshes.iter().map(Mesh::is_evaluated));
-        for object in objects {
+        flags.extend(paced(&self.meshes).map(Mesh::is_evaluated));
+        for object in paced(objects) {
             let flag = flags.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())?;
             *flag |= self.is_evaluated(object);
         }

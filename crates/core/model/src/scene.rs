@@ -2,6 +2,7 @@
 
 use super::render::Render;
 use super::{Counts, Material, Mesh, SourceFolder, Table};
+use polyhaul_spill::paced;
 
 /// A scene: the complete content of a file, or the data passed in by a program.
 ///
@@ -146,7 +147,7 @@ impl Scene {
     /// Returns the sums of all meshes' counts in 64 bits, in the order of the fields of [`Counts`].
     pub fn totals(&self) -> [u64; Counts::KINDS] {
         let mut totals = [0; Counts::KINDS];
-        for mesh in &self.meshes {
+        for mesh in paced(&self.meshes) {
             for (total, count) in totals.iter_mut().zip(mesh.counts().to_array()) {
                 *total += u64::from(count);
             }
@@ -163,12 +164,12 @@ impl Scene {
 
     /// Returns the bounding box of all finite positions; `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
-        self.meshes.iter().filter_map(Mesh::bounds).reduce(|a, b| a.union(b))
+        paced(&self.meshes).filter_map(Mesh::bounds).reduce(|a, b| a.union(b))
     }
 
     /// Returns the bounding box of all finite positions in double precision; `None` if there are none.
     pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
-        self.meshes.iter().filter_map(Mesh::exact_bounds).reduce(|a, b| a.union(b))
+        paced(&self.meshes).filter_map(Mesh::exact_bounds).reduce(|a, b| a.union(b))
     }
 }
 

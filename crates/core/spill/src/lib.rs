@@ -36,6 +36,44 @@ pub fn relieve() {
     system::relieve();
 }
 
+/// Iterates over items that may be on disk, such as the objects of a large scene, and relieves memory between them. A
+/// pass that only reads maps 64 KiB with each page that it touches, which can exceed the limit within milliseconds.
+///
+/// ```
+/// assert_eq!(polyhaul_spill::paced(&[1, 2, 3]).sum::<i32>(), 6);
+/// ```
+pub fn paced<I: IntoIterator>(items: I) -> Paced<I::IntoIter> {
+    Paced { items: items.into_iter(), count: 0 }
+}
+
+/// See [`paced`].
+#[derive(Clone, Debug)]
+pub struct Paced<I> {
+    items: I,
+    count: usize,
+}
+
+/// So few items that they map no more than a few megabytes, and so many that checks take little time.
+const ITEMS_PER_CHECK: usize = 16;
+
+impl<I: Iterator> Iterator for Paced<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        if self.count.is_multiple_of(ITEMS_PER_CHECK) {
+            relieve();
+        }
+        self.count += 1;
+        self.items.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}
+
+impl<I: ExactSizeIterator> ExactSizeIterator for Paced<I> {}
+
 /// Returns whether any array is on disk, which makes random access slow.
 pub fn has_arrays_on_disk() -> bool {
     system::has_arrays_on_disk()

@@ -5,6 +5,7 @@ use crate::views::GltfView;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_spill::paced;
 
 /// Compresses each view separately, so that the bytes do not depend on the number of threads.
 pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions) -> Result<Vec<Vec<u8>>> {
@@ -15,7 +16,7 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions
         raw.clear();
         // Reserved here, because `emit` cannot report a failed allocation.
         raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
-        view.spans.iter().for_each(|span| data.emit(span, 0..span.count, raw));
+        paced(&view.spans).for_each(|span| data.emit(span, 0..span.count, raw));
         *bytes = codec::encode(view.kind, raw)?;
         polyhaul_spill::shrink(bytes);
         Ok(())

@@ -13,6 +13,7 @@ use polyhaul_model::error::Result;
 use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Material, Mesh, Scalar};
+use polyhaul_spill::paced;
 use std::collections::HashSet;
 
 const SPLATS_CHANGED: &str =
@@ -25,18 +26,19 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     seen.try_reserve(job.scene.meshes.len())?;
     let mut meshes = Vec::new();
     meshes.try_reserve_exact(job.scene.meshes.len())?;
-    meshes.extend(job.parts.iter().filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh));
-    let sum = |count: &dyn Fn(&Mesh) -> usize| meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
-    let places = collected(meshes.iter().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())))?;
-    let splats = || meshes.iter().zip(&places).filter_map(|(mesh, splats)| Some((*mesh, splats.as_ref()?)));
+    meshes.extend(paced(job.parts).filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh));
+    let all = || paced(&meshes).copied();
+    let sum = |count: &dyn Fn(&Mesh) -> usize| all().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let places = collected(all().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())))?;
+    let splats = || all().zip(&places).filter_map(|(mesh, splats)| Some((mesh, splats.as_ref()?)));
     let of_splats = |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| {
         splats().map(|(mesh, splats)| count(mesh, splats) as u64).sum::<u64>()
     };
-    let columns = meshes.iter().zip(&places).flat_map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()));
+    let columns = all().zip(&places).flat_map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()));
     let has_splats = splats().next().is_some();
     let linear = job.scene.infos.iter().filter(|info| has_splats && *info == LINEAR_COLORS).count();
     let mut loose = 0;
-    for mesh in &meshes {
+    for mesh in all() {
         loose += loose_positions(mesh, job.run.worker_threads())?;
     }
     let comments = job.scene.comments.len() - usize::from(copyright(job.scene).is_some());
@@ -62,10 +64,10 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
         ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + comments) as u64),
     ];
-    let bare = plan.document.nodes.iter().filter(|node| node.mesh.is_none() && node.children.is_empty());
+    let bare = paced(&plan.document.nodes).filter(|node| node.mesh.is_none() && node.children.is_empty());
     let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
-    let groups = meshes.iter().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
-    let vertex_groups = meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let groups = all().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
+    let vertex_groups = all().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
         LeftOut::named("left-out-objects", "objects without elements, which readers skip", bare),
         LeftOut { code: "left-out-names", what: "different names of instances", ..plan.changes.names.clone() },
@@ -206,7 +208,7 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
         Some(_) => geometry.mesh.normals.iter().filter(|normal| **normal != [0.0; 3]).count(),
         None => geometry.mesh.normals.len(),
     };
-    plan.data.geometries.iter().filter(|geometry| is_lost(geometry)).map(|geometry| count(geometry) as u64).sum()
+    paced(&plan.data.geometries).filter(|geometry| is_lost(geometry)).map(|geometry| count(geometry) as u64).sum()
 }
 
 /// Returns whether a column has values that 32-bit floats cannot represent.

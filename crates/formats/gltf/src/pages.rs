@@ -16,6 +16,7 @@ use polyhaul_pipeline::arrays::PIECE;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::write::Pages;
+use polyhaul_spill::paced;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -155,7 +156,7 @@ impl<'a> GltfPages<'a> {
     ) -> Result<GltfPages<'a>> {
         let mut starts = Vec::new();
         let mut room = 0;
-        for (number, span) in spans.iter().enumerate() {
+        for (number, span) in paced(spans).enumerate() {
             let size = span.content.bytes();
             let mut next = 0;
             while next < span.count {
@@ -330,7 +331,7 @@ impl Pages for GltfPages<'_> {
         slot.bytes.try_reserve_exact(PAGE_BYTES)?;
         let start = self.starts[slot.number];
         let end = self.starts.get(slot.number + 1).copied().unwrap_or((self.spans.len(), 0));
-        for number in start.0..=end.0.min(self.spans.len().saturating_sub(1)) {
+        for number in paced(start.0..=end.0.min(self.spans.len().saturating_sub(1))) {
             let span = &self.spans[number];
             let from = if number == start.0 { start.1 } else { 0 };
             let to = if number == end.0 { end.1 } else { span.count };

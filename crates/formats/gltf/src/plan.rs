@@ -24,6 +24,7 @@ use polyhaul_geometry::losses::LeftOut;
 use polyhaul_geometry::parts::Part;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE, Scene};
+use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum number of vertices for 16-bit indices: graphics APIs may reserve the largest index as primitive restart.
@@ -163,7 +164,7 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
     cuts.try_reserve_exact(job.scene.meshes.len())?;
     cuts.resize_with(job.scene.meshes.len(), Vec::new);
     let mut sections = Vec::new();
-    for part in job.parts {
+    for part in paced(job.parts) {
         let number = part.object.mesh;
         // Objects of an evaluated mesh show the whole mesh.
         let cut = if job.evaluated[number] {
@@ -178,7 +179,7 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
         try_push(&mut sections, SectionIndex { geometry: number, section: cuts.len() - 1 }, "the plan")?;
     }
     let mut geometries = Vec::new();
-    for (mesh, (cuts, &is_evaluated)) in job.scene.meshes.iter().zip(cuts.iter().zip(job.evaluated)) {
+    for (mesh, (cuts, &is_evaluated)) in paced(&job.scene.meshes).zip(cuts.iter().zip(job.evaluated)) {
         let has_slots = is_evaluated && mesh.material_runs.is_empty();
         let splats = SplatPlaces::of(mesh, usize::from(job.harmonics_degree));
         splats.iter().try_for_each(|splats| splats.check(mesh))?;
@@ -193,7 +194,7 @@ impl<'a> PlanBuilder<'a, '_> {
     /// Reserves map entries for all sections. Growing a map rehashes all its keys, and each may be in another spilled
     /// page.
     fn reserve(&mut self) -> Result<()> {
-        let count = self.data.geometries.iter().map(|geometry| geometry.sections.len()).sum();
+        let count = paced(&self.data.geometries).map(|geometry| geometry.sections.len()).sum();
         self.sections.try_reserve(count)?;
         self.meshes.try_reserve(count)?;
         Ok(())
@@ -203,7 +204,7 @@ impl<'a> PlanBuilder<'a, '_> {
     fn add_nodes(&mut self, sections: &[SectionIndex]) -> Result<()> {
         let mut shown = Vec::new();
         shown.try_reserve_exact(sections.len())?;
-        for (object, (part, &section)) in self.job.parts.iter().zip(sections).enumerate() {
+        for (object, (part, &section)) in paced(self.job.parts).zip(sections).enumerate() {
             let frame = part.frame.filter(|frame| !is_decomposable(&frame.matrix()));
             if frame.is_some() && self.data.geometries[section.geometry].splats.is_some() {
                 let what = format!("the transform of object `{}`: it shears Gaussian splats", part.object.name);
@@ -214,7 +215,7 @@ impl<'a> PlanBuilder<'a, '_> {
             shown.push(ShownObject { accessors, mesh, is_moved: frame.is_some() });
             self.pause()?;
         }
-        let candidates = self.job.parts.iter().zip(&shown).map(|(part, shown)| {
+        let candidates = paced(self.job.parts).zip(&shown).map(|(part, shown)| {
             let is_instance =
                 |_: &usize| InstanceTransform::from_matrix(&self.matrix(part, *shown).unwrap_or(IDENTITY32)).is_some();
             Candidate { name: &part.object.name, mesh: shown.mesh.filter(is_instance) }
@@ -504,7 +505,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let views = self.views.finish(&mut self.document)?;
         let used = [
             (instances::NAME, !self.data.instances.is_empty()),
-            (quantize::NAME, self.accessors.iter().any(|accessors| accessors.lattice.is_some())),
+            (quantize::NAME, paced(&self.accessors).any(|accessors| accessors.lattice.is_some())),
             (MESHOPT, self.job.options.meshopt && !views.is_empty()),
         ];
         // Required: without these extensions, readers would show distorted meshes or a single instance.
@@ -512,7 +513,7 @@ impl<'a> PlanBuilder<'a, '_> {
             used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
         self.document.extensions_used.extend_from_slice(&required);
         // Optional: readers without this extension show points.
-        let has_splats = self.data.geometries.iter().any(|geometry| geometry.splats.is_some());
+        let has_splats = paced(&self.data.geometries).any(|geometry| geometry.splats.is_some());
         self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
         self.document.extensions_required = required;
@@ -524,7 +525,7 @@ impl<'a> PlanBuilder<'a, '_> {
         }
         self.document.scenes = vec![SceneNodes { nodes, ..SceneNodes::default() }];
         self.document.scene = Some(0);
-        let repaired = self.data.geometries.iter().map(|geometry| geometry.repaired.len() as u64).sum();
+        let repaired = paced(&self.data.geometries).map(|geometry| geometry.repaired.len() as u64).sum();
         let changes = Changes { repaired_normals: repaired, ..self.changes };
         Ok(GltfPlan { document: self.document, data: self.data, views, changes })
     }

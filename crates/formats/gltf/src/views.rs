@@ -8,6 +8,7 @@ use crate::looks::GltfImages;
 use crate::serial::collected;
 use crate::spans::{KINDS, SpanContent, VERTICES, ValueSpan, ViewKind, ViewMode};
 use polyhaul_model::error::{Result, try_push};
+use polyhaul_spill::paced;
 use serde_json::json;
 
 /// Name of the extension for compressed views. Source:
@@ -79,7 +80,7 @@ impl Views {
             let view = BufferView { byte_length: bytes, byte_stride, target: kind.target(), ..BufferView::default() };
             try_push(&mut document.buffer_views, view, "the plan")?;
         }
-        for accessor in &mut document.accessors {
+        for accessor in paced(&mut document.accessors) {
             accessor.buffer_view = accessor.buffer_view.map(|provisional| numbers[provisional]);
         }
         self.views.sort_by_key(|view| view.kind);

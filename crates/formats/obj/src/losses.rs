@@ -15,6 +15,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Material, Mesh, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_spill::paced;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Values per parallel step.
@@ -37,7 +38,7 @@ pub fn note_left_out(
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<()> {
-    let sum = |count: &dyn Fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let sum = |count: &dyn Fn(&Mesh) -> usize| paced(&scene.meshes).map(|mesh| count(mesh) as u64).sum::<u64>();
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
     let largest = f64::from(largest) * enlarged(scene, options);
@@ -51,10 +52,10 @@ pub fn note_left_out(
         ("left-out-alpha", "the alpha of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
         ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
     ];
-    let groups = scene.meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let groups = paced(&scene.meshes).flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
         LeftOut::named("left-out-vertex-groups", "vertex group weights", groups),
-        columns(scene.meshes.iter(), |_| false),
+        columns(paced(&scene.meshes), |_| false),
         tables(scene),
     ];
     let changed = [
@@ -97,7 +98,7 @@ struct ObjExtent {
 fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
     let not_finite = AtomicU64::new(0);
     let largest = AtomicU32::new(0);
-    let pieces = scene.meshes.iter().flat_map(|mesh| {
+    let pieces = paced(&scene.meshes).flat_map(|mesh| {
         let positions = mesh.positions.as_flattened().chunks(PIECE).map(|piece| (true, piece));
         let others = [mesh.uvs.as_flattened(), mesh.normals.as_flattened()];
         positions.chain(others.into_iter().flat_map(|values| values.chunks(PIECE)).map(|piece| (false, piece)))
@@ -110,7 +111,7 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
         }
         Ok(())
     };
-    let is_small = scene.meshes.iter().map(|mesh| mesh.positions.len() + mesh.normals.len()).sum::<usize>() < PIECE;
+    let is_small = paced(&scene.meshes).map(|mesh| mesh.positions.len() + mesh.normals.len()).sum::<usize>() < PIECE;
     let threads = if is_small { 1 } else { run.worker_threads() };
     try_for_each_item(threads, &run.cancel, pieces, || (), work)?;
     Ok(ObjExtent { not_finite: not_finite.into_inner(), largest: f32::from_bits(largest.into_inner()) })
@@ -118,7 +119,7 @@ fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
 
 /// Number of finite double-precision coordinates that become infinite as 32-bit floats.
 fn beyond_floats(scene: &Scene) -> u64 {
-    let coordinates = scene.meshes.iter().flat_map(|mesh| mesh.exact_positions.as_flattened());
+    let coordinates = paced(&scene.meshes).flat_map(|mesh| mesh.exact_positions.as_flattened());
     coordinates.filter(|value| value.is_finite() && (**value as f32).is_infinite()).count() as u64
 }
 
@@ -147,7 +148,7 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
 
 /// Largest factor by which object transforms and the global scale enlarge meshes.
 fn enlarged(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>) -> f64 {
-    let transforms = scene.objects.iter().filter_map(|object| object.transform.as_ref());
+    let transforms = paced(&scene.objects).filter_map(|object| object.transform.as_ref());
     let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f64::max);
     size.unwrap_or(1.0) * options.scene.global_scale.abs()
 }
@@ -158,7 +159,7 @@ fn largest_of(values: &[f64]) -> f64 {
 
 /// Whether any object is written as an evaluated mesh.
 fn is_evaluated(scene: &Scene) -> bool {
-    scene.objects.iter().any(|object| scene.is_evaluated(object))
+    paced(&scene.objects).any(|object| scene.is_evaluated(object))
 }
 
 /// Returns how many names are changed: names in Blender's dialect have no blanks, and material names must be unique. A
@@ -167,7 +168,7 @@ fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     let is_evaluated = is_evaluated(scene);
     let written = |name| if is_evaluated { names::joined(name) } else { names::written(name) };
     let [originals, distinct] = materials;
-    let objects = scene.objects.iter().filter(|object| written(&object.name) != object.name.as_str());
+    let objects = paced(&scene.objects).filter(|object| written(&object.name) != object.name.as_str());
     let is_none = |material: &Material| material.name.is_empty() && material.missing;
     let materials = originals
         .iter()

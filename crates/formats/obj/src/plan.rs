@@ -8,6 +8,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Counts, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene};
 use polyhaul_pipeline::arrays::partition_point;
+use polyhaul_spill::paced;
 use std::ops::Range;
 
 /// Consecutive elements of one kind of one object.
@@ -296,7 +297,7 @@ impl<'a> ObjPlan<'a> {
         mut written: ObjWritten,
     ) -> Result<ObjPlan<'a>> {
         let mut names = Vec::new();
-        for mesh in &scene.meshes {
+        for mesh in paced(&scene.meshes) {
             try_push(&mut names, NameCosts::new(mesh, materials)?, "the plan")?;
         }
         let tiled = tiled_meshes(scene, objects)?;
@@ -306,7 +307,7 @@ impl<'a> ObjPlan<'a> {
         plan.starts.try_reserve_exact(count + 1).map_err(|_| Error::memory("the plan"))?;
         plan.starts.push(0);
         let mut mesh_before = None;
-        for (number, object) in objects.iter().enumerate() {
+        for (number, object) in paced(objects).enumerate() {
             if !tiled[object.mesh] {
                 check_self_contained(&scene.meshes[object.mesh], object)?;
             }

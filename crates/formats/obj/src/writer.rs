@@ -13,6 +13,7 @@ use polyhaul_model::{Curve, Material, Mesh, Object, ObjectKind, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
+use polyhaul_spill::paced;
 
 struct ObjPages<'a> {
     plan: ObjPlan<'a>,
@@ -38,7 +39,7 @@ pub fn write(
 ) -> Result<()> {
     writing.set_head(file_header(scene, library)?);
     let objects = scene.listed_objects()?;
-    writing.announce(objects.iter().map(|object| about_bytes(scene, object)).sum());
+    writing.announce(paced(objects.iter()).map(|object| about_bytes(scene, object)).sum());
     let text = ObjText { materials, options, digits: ObjDigits::new(options) };
     let mut written = ObjWritten::default();
     // Batches of consecutive objects that are all evaluated, or all written as they are.

@@ -17,6 +17,7 @@ use polyhaul_model::options::Digits;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
+use polyhaul_spill::paced;
 use polyhaul_text::format::{FixedLine, IndexLine, NumberLines, Page};
 use std::ops::Range;
 
@@ -91,7 +92,7 @@ impl<'a> OffScene<'a> {
         // A reader could not distinguish such bytes from values of 0 and 1.
         let as_bytes = !job.options.scene.float_colors && !channels.is_ambiguous();
         let mut off = OffScene { job, form, as_bytes, homes: Vec::new(), home_of_part: Vec::new(), vertex_count: 0 };
-        for (place, part) in job.parts.iter().enumerate() {
+        for (place, part) in paced(job.parts).enumerate() {
             if part.home == place {
                 let vertices = OffVertices { part, split: split_of(part), form, as_bytes };
                 try_push(&mut off.homes, OffHome { vertices, base: off.vertex_count as u32 }, "the plan")?;
@@ -107,7 +108,7 @@ impl<'a> OffScene<'a> {
     /// Returns the faces of all parts: those with three corners or more, then lines, then points.
     fn sources(&self) -> Result<Vec<(OffSource<'a>, usize)>> {
         let mut sources = Vec::new();
-        for home in &self.homes {
+        for home in paced(&self.homes) {
             try_push(&mut sources, (OffSource::Vertices(home.vertices), home.vertices.count()), "the plan")?;
         }
         for (part, home) in self.parts() {
@@ -124,7 +125,7 @@ impl<'a> OffScene<'a> {
             let edges = OffSource::Edges { offsets, corners: &lines.corner_positions, base: home.base };
             try_push(&mut sources, (edges, edge_count(offsets)), "the plan")?;
         }
-        for home in &self.homes {
+        for home in paced(&self.homes) {
             let points = &home.vertices.part.mesh.points;
             try_push(&mut sources, (OffSource::Points { points, base: home.base }, points.len()), "the plan")?;
         }
@@ -132,7 +133,7 @@ impl<'a> OffScene<'a> {
     }
 
     fn parts(&self) -> impl Iterator<Item = (&'a Part<'a>, &OffHome<'a>)> {
-        self.job.parts.iter().zip(self.home_of_part.iter().map(|&home| &self.homes[home]))
+        paced(self.job.parts).zip(self.home_of_part.iter().map(|&home| &self.homes[home]))
     }
 
     /// Formats the keyword, the comments, and the numbers of vertices and faces.

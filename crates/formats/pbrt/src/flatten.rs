@@ -10,6 +10,7 @@ use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Instances;
 use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Render, Shape};
 use polyhaul_model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
+use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashMap};
 
 /// Result of [`flatten`].
@@ -87,7 +88,7 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
     let mut uses: Vec<u64> = Vec::new();
     uses.try_reserve_exact(scene.meshes.len())?;
     uses.resize(scene.meshes.len(), 0);
-    for object in &scene.objects {
+    for object in paced(&scene.objects) {
         if let Some(uses) = uses.get_mut(object.mesh) {
             *uses += 1;
         }
@@ -97,7 +98,7 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
     let faces: Count = |mesh| mesh.faces.offsets.len().saturating_sub(1);
     for (what, count) in [("vertices", vertices), ("faces", faces)] {
         let sum = |sum: u64, (mesh, &uses): (&Mesh, &u64)| sum.saturating_add(uses.saturating_mul(count(mesh) as u64));
-        let shown = scene.meshes.iter().zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
+        let shown = paced(&scene.meshes).zip(&uses).filter(|(_, uses)| **uses > 1).fold(0, sum);
         if shown > limits.instanced_elements {
             return Err(too_many(what, shown, "instanced_elements", limits.instanced_elements));
         }
@@ -210,7 +211,7 @@ impl<'a> Flattener<'a> {
 
     fn definitions(&mut self) -> Result<()> {
         let render = self.render;
-        render.objects.iter().try_for_each(|object| self.definition(object))
+        paced(&render.objects).try_for_each(|object| self.definition(object))
     }
 
     pub(super) fn definition(&mut self, object: &ObjectDefinition) -> Result<()> {

@@ -13,6 +13,7 @@ use polyhaul_model::render::{Entity, ParameterValues, Render};
 use polyhaul_model::{Mesh, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
+use polyhaul_spill::paced;
 use std::ops::Range;
 
 /// Content of a preview.
@@ -64,7 +65,7 @@ pub fn shown(render: &Render, meshes: Vec<Mesh>, name_of: NameFile<'_>, run: &Ru
     definitions.try_reserve_exact(render.objects.len() + 1)?;
     flat.world()?;
     definitions.push(0..flat.flat.scene.objects.len());
-    for object in &render.objects {
+    for object in paced(&render.objects) {
         let first = flat.flat.scene.objects.len();
         flat.definition(object)?;
         definitions.push(first..flat.flat.scene.objects.len());

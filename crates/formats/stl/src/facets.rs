@@ -10,6 +10,7 @@ use polyhaul_pipeline::arrays::multiples;
 use polyhaul_pipeline::column::Column;
 use polyhaul_pipeline::consumer::{MeshConsumer, MeshPiece, PieceFaces};
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
+use polyhaul_spill::paced;
 use polyhaul_text::parse::facets::ExactCorners;
 use std::mem::MaybeUninit;
 use std::ops::Range;
@@ -202,7 +203,7 @@ impl<'a> Facets<'a> {
         }
         scene.meshes.reverse();
         scene.objects.reverse();
-        scene.objects.iter_mut().enumerate().for_each(|(mesh, object)| object.mesh = mesh);
+        paced(&mut scene.objects).enumerate().for_each(|(mesh, object)| object.mesh = mesh);
         Ok(scene)
     }
 }

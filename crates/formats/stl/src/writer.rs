@@ -15,6 +15,7 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, Column, Domain, Mesh, Scene, Values};
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
+use polyhaul_spill::paced;
 use polyhaul_text::format::{FixedLine, NumberLines, Page};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -228,7 +229,7 @@ impl<'a> StlPages<'a> {
         let mut pages = StlPages { pieces: Vec::new(), count: 0, page_facets: 0, options: job.options.scene };
         let page_bytes = job.run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30);
         pages.page_facets = (page_bytes / pages.facet_bytes()).max(1);
-        for part in job.parts.iter().filter(|part| !part.faces.is_empty()) {
+        for part in paced(job.parts).filter(|part| !part.faces.is_empty()) {
             try_push(&mut pages.pieces, StlPiece::new(part, pages.count, job.options.scene.dialect), "the plan")?;
             pages.count += part.faces.len() as u64;
         }

@@ -15,6 +15,7 @@ use polyhaul_model::{Array, Column, Counts, Elements, Mesh, Object, Scene, map_v
 use polyhaul_pipeline::arrays::{PIECE, check_streams, out_of_range, partition_point, split, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::{for_each_item, try_for_each_item};
+use polyhaul_spill::paced;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -325,7 +326,7 @@ pub fn triangulate_scene_positions(scene: &mut Scene, options: &RunOptions) -> R
 pub fn triangulate_scene_bounded(scene: &mut Scene, options: &RunOptions) -> Result<u64> {
     const PER_CORNER: u64 = 64;
     const SHARED: u64 = 32_000_000;
-    let corners: u64 = scene.meshes.iter().map(|mesh| polygon_corners(&mesh.faces)).sum();
+    let corners: u64 = paced(&scene.meshes).map(|mesh| polygon_corners(&mesh.faces)).sum();
     let max_looks = (PER_CORNER + SHARED / corners.max(1)).min(LOOKS_PER_CORNER);
     let bounded = BoundedWork { max_looks, unfinished: AtomicU64::new(0) };
     triangulate_meshes(scene, |_| TriangulateStyle::Bounded(&bounded), options)?;
@@ -353,13 +354,13 @@ pub fn triangulate_scene_as_shown(scene: &mut Scene, options: &RunOptions) -> Re
 /// faces with the same statements.
 pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
-    for object in &scene.objects {
+    for object in paced(&scene.objects) {
         if let Some(objects) = objects.get_mut(object.mesh) {
             try_push(objects, object, "sections")?;
         }
     }
     let mut sections = Vec::new();
-    for (mesh, objects) in scene.meshes.iter().zip(objects) {
+    for (mesh, objects) in paced(&scene.meshes).zip(objects) {
         try_push(&mut sections, blender::sections(mesh, &mut objects.into_iter())?, "sections")?;
     }
     triangulate_meshes(scene, |mesh| TriangulateStyle::Blender(&sections[mesh]), options)
@@ -373,7 +374,7 @@ fn triangulate_meshes<'a>(
 ) -> Result<()> {
     let mut maps: Vec<Option<TriangleMap>> = vec![None; scene.meshes.len()];
     let is_small = |mesh: &Mesh| mesh.faces.corner_positions.len() < SMALL_CORNERS;
-    let small = scene.meshes.iter_mut().zip(&mut maps).enumerate().filter(|(_, (mesh, _))| is_small(mesh));
+    let small = paced(&mut scene.meshes).zip(&mut maps).enumerate().filter(|(_, (mesh, _))| is_small(mesh));
     let alone = options.clone().with_threads(Some(1));
     let threads = options.worker_threads();
     let mut result = try_for_each_item(
@@ -386,12 +387,12 @@ fn triangulate_meshes<'a>(
             Ok(())
         },
     );
-    for (number, (mesh, map)) in scene.meshes.iter_mut().zip(&mut maps).enumerate() {
+    for (number, (mesh, map)) in paced(&mut scene.meshes).zip(&mut maps).enumerate() {
         if result.is_ok() && !is_small(mesh) && map.is_none() {
             result = triangulate_as(mesh, style(number), options).map(|made| *map = Some(made));
         }
     }
-    for object in &mut scene.objects {
+    for object in paced(&mut scene.objects) {
         if let Some(Some(map)) = maps.get(object.mesh) {
             map.remap(&mut object.start);
             map.remap(&mut object.end);

@@ -15,6 +15,7 @@ use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Material, Object, Scene};
 use polyhaul_obj::{self as obj, mtl};
 use polyhaul_pipeline::write::Writing;
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -110,7 +111,7 @@ impl Library {
         let names: &[String] = &looks.libraries;
         // Blender writes an empty library.
         let is_blender = options.scene.dialect == Dialect::Blender;
-        let has_slots = is_blender && scene.objects.iter().any(|object| object.materials.is_some());
+        let has_slots = is_blender && paced(&scene.objects).any(|object| object.materials.is_some());
         if !options.obj.materials || names.is_empty() && defined.is_empty() && !has_slots {
             return Ok(None);
         }
@@ -200,11 +201,11 @@ fn listed(names: &[String]) -> String {
 /// names that these objects use, and all others if any object is not evaluated.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
     let flags = scene.evaluated_meshes(&scene.objects)?;
-    let as_read = scene.objects.is_empty() || !scene.objects.iter().all(|object| flags[object.mesh]);
+    let as_read = scene.objects.is_empty() || !paced(&scene.objects).all(|object| flags[object.mesh]);
     let mut in_slots = Vec::new();
     in_slots.try_reserve_exact(materials.len())?;
     in_slots.resize(materials.len(), false);
-    for object in scene.objects.iter().filter(|object| flags[object.mesh]) {
+    for object in paced(&scene.objects).filter(|object| flags[object.mesh]) {
         mark_used(scene, object, &mut in_slots);
     }
     let mut defined: Vec<Cow<'a, Material>> = Vec::new();

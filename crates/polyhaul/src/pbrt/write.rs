@@ -34,6 +34,7 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::write::Writing;
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ pub(crate) fn save(
         None => {
             let polygons =
                 |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
-            let count = scene.meshes.iter().map(|mesh| polygons(mesh) as u64).sum();
+            let count = paced(&scene.meshes).map(|mesh| polygons(mesh) as u64).sum();
             let message = triangulated("pbrt", count);
             report.warnings.push_many("changed-faces", count, Diagnostic::new(message));
             let made = report.phase("prepare", || {
@@ -166,11 +167,11 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
         mesh.faces.offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == 3)
             && [mesh.uv_domain, mesh.normal_domain] == [Domain::Indexed; 2]
     };
-    if scene.meshes.iter().all(is_plain) {
+    if paced(&scene.meshes).all(is_plain) {
         return Ok(Cow::Borrowed(scene));
     }
     let mut scene = copy::scene(scene)?;
-    for mesh in &mut scene.meshes {
+    for mesh in paced(&mut scene.meshes) {
         mesh.index_attributes_with(run)?;
     }
     if scene.objects.is_empty() {

@@ -48,10 +48,6 @@ fn is_active() -> bool {
     FOLDER.load(Relaxed) >= 0
 }
 
-fn try_lock_arrays() -> Option<MutexGuard<'static, MappedArrays>> {
-    ARRAYS.try_lock().ok()
-}
-
 fn lock_arrays() -> MutexGuard<'static, MappedArrays> {
     ARRAYS.lock().unwrap_or_else(PoisonError::into_inner)
 }

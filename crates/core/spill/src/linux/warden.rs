@@ -5,7 +5,7 @@
 //! objects maps 64 KiB with each page it reads. That thread alone would be too late when
 //! all cores are busy.
 
-use super::{blocks, is_active, lock_arrays, try_lock_arrays};
+use super::{blocks, is_active, lock_arrays};
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
@@ -97,8 +97,10 @@ pub fn relieve() {
     let last = CHECKED_NS.load(Relaxed);
     let is_due = now.saturating_sub(last) >= PAUSE.as_nanos() as u64;
     if is_due && CHECKED_NS.compare_exchange(last, now, Relaxed, Relaxed).is_ok() && is_too_large() {
-        // A thread that holds the lock either releases pages itself or maps an array, and another check follows that.
-        if let Some(arrays) = try_lock_arrays() {
+        // If another thread is releasing pages, this one waits rather than touching more of them meanwhile: a pass over
+        // a million objects maps pages faster than they are released.
+        let arrays = lock_arrays();
+        if is_too_large() {
             arrays.release();
             blocks::release();
         }

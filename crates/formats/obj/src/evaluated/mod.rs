@@ -23,6 +23,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Mesh, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::Writing;
+use polyhaul_spill::paced;
 use prepare::{ObjNumbers, Prepared, Preparing};
 
 /// Minimum weight of objects that all threads prepare together. Smaller objects are part of a page, which is in memory
@@ -43,7 +44,7 @@ pub fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<ObjWritten> {
     check_scale(text.options.scene.global_scale)?;
-    objects.iter().try_for_each(|object| check_whole(scene, object))?;
+    paced(objects).try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
     let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;
     for batch in objects.chunk_by(|a, b| !is_large(a) && !is_large(b)) {

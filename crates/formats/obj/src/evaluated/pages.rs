@@ -12,6 +12,7 @@ use polyhaul_model::{Object, ObjectKind};
 use polyhaul_pipeline::arrays::partition_point;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::Pages;
+use polyhaul_spill::paced;
 use std::ops::Range;
 
 /// Rows to compute before formatting them: they stay in the L1 cache.
@@ -182,7 +183,7 @@ impl<'a> SmallPages<'a> {
     pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page: usize) -> Result<Self> {
         let mut starts = Vec::new();
         let mut sum = usize::MAX;
-        for (number, object) in objects.iter().enumerate() {
+        for (number, object) in paced(objects).enumerate() {
             if sum >= page {
                 try_push(&mut starts, number, "the plan")?;
                 sum = 0;
@@ -232,7 +233,7 @@ impl<'a> Pages for SmallPages<'a> {
 
     fn prepare(&self, slot: &mut Self::Slot) -> Result<()> {
         let SmallSlot { objects, prepared, spare, dedup, .. } = slot;
-        objects.iter().try_for_each(|object| {
+        paced(objects.iter()).try_for_each(|object| {
             let numbers = spare.pop().unwrap_or_default();
             try_push(prepared, Prepared::new(object, &self.preparing, 1, dedup, numbers)?, "the objects")
         })

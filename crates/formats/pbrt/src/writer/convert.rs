@@ -19,6 +19,7 @@ use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeSt
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Bounds, MapKind, Material, Mesh, NONE, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
+use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
@@ -50,7 +51,7 @@ pub fn from_meshes(
             try_push(objects, object, "the plan")?;
         }
     }
-    for (mesh, objects) in scene.meshes.iter().zip(of_mesh) {
+    for (mesh, objects) in paced(&scene.meshes).zip(of_mesh) {
         converter.mesh(mesh, &objects)?;
     }
     let names = |is_listed: &dyn Fn(&Material) -> bool| -> Vec<&str> {
@@ -81,10 +82,10 @@ fn is_exact(material: &Material) -> bool {
 
 fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> {
     let mut loose = 0;
-    for mesh in &scene.meshes {
+    for mesh in paced(&scene.meshes) {
         loose += loose_vertices(mesh, run.worker_threads())?;
     }
-    let sum = |count: fn(&Mesh) -> usize| scene.meshes.iter().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let sum = |count: fn(&Mesh) -> usize| paced(&scene.meshes).map(|mesh| count(mesh) as u64).sum::<u64>();
     let kinds = [
         ("left-out-colors", "vertex colors", sum(|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(|mesh| mesh.lines.len())),
@@ -97,10 +98,11 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
         ("left-out-uv-depths", "third uv coordinates", sum(|mesh| mesh.uv_depths.len())),
         ("left-out-remarks", "comments", (scene.comments.len() + scene.infos.len()) as u64),
     ];
-    let groups = scene.meshes.iter().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
-    let vertex_groups = scene.meshes.iter().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let groups = paced(&scene.meshes).flat_map(|mesh| mesh.groups.iter().map(String::as_str));
+    let vertex_groups =
+        paced(&scene.meshes).flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
-        columns(scene.meshes.iter(), |_| false),
+        columns(paced(&scene.meshes), |_| false),
         tables(scene),
         LeftOut::named("left-out-groups", "face groups", groups),
         LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),

@@ -9,6 +9,7 @@
 use super::script::{ItemList, PbrtOp, ScriptItem, UniqueEntity};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Material, MaterialUse, Motion, Name, Render, ShapeState};
+use polyhaul_spill::paced;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -541,7 +542,7 @@ impl<'a> Planner<'a> {
     pub(super) fn shapes(&mut self) -> Result<()> {
         let render = self.render;
         let mut defined = Vec::new();
-        for (index, object) in render.objects.iter().enumerate().filter(|(_, object)| !object.missing) {
+        for (index, object) in paced(&render.objects).enumerate().filter(|(_, object)| !object.missing) {
             try_push(&mut defined, (object.shapes.start, object.shapes.end, index as u32), "the plan")?;
         }
         defined.sort_unstable();

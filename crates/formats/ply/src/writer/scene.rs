@@ -24,6 +24,7 @@ use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Column, Domain, Mesh, Scalar, Scene, Table, Values, names};
 use polyhaul_pipeline::write::Writing;
+use polyhaul_spill::paced;
 use std::ops::Range;
 
 /// A scene to write as PLY.
@@ -48,7 +49,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     let edge_table = edge_table(scene, parts, &lines);
     let others = scene.tables.iter().filter(|&table| edge_table.is_none_or(|edges| !std::ptr::eq(edges, table)));
     let tables = tables::elements(others)?;
-    let has_vertices = vertices.homes.iter().any(|home| home.count > 0);
+    let has_vertices = paced(&vertices.homes).any(|home| home.count > 0);
     if has_vertices || tables.is_empty() {
         try_push(&mut elements, vertices.element()?, "the plan")?;
     }
@@ -76,7 +77,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
 /// Finds the table that the reader creates for further columns of edges: it has a row per edge.
 fn edge_table<'a>(scene: &'a Scene, parts: &[Part<'_>], lines: &[PlySpan]) -> Option<&'a Table> {
     let count_of = |span: &PlySpan| edge_count(&parts[span.part].mesh.lines.offsets[span.start..=span.end]);
-    let count = lines.iter().map(count_of).sum::<usize>();
+    let count = paced(lines).map(count_of).sum::<usize>();
     let has_ends = |table: &Table| table.columns.iter().any(|column| EDGE_ENDS.contains(&column.name.as_str()));
     let is_of_edges = |table: &&Table| table.name == EDGE && table.row_count == count && !has_ends(table);
     scene.tables.iter().find(is_of_edges).filter(|_| count > 0)
@@ -165,7 +166,7 @@ impl<'a> PlyVertices<'a> {
         let mut vertex_homes = Vec::new();
         let mut home_of_part = Vec::new();
         let mut base = 0u64;
-        for (place, part) in job.parts.iter().enumerate() {
+        for (place, part) in paced(job.parts).enumerate() {
             if part.home == place {
                 let split = splits.get(part.number).and_then(Option::as_ref);
                 let count = split.map_or(part.mesh.positions.len(), PlySplit::count);
@@ -184,8 +185,8 @@ impl<'a> PlyVertices<'a> {
         colors.note(job, warnings);
         let mut vertices = PlyVertices {
             job,
-            has_normals: options.scene.normals && vertex_homes.iter().any(|home| home.normals().is_some()),
-            has_uvs: options.scene.uv && vertex_homes.iter().any(|home| home.uvs().is_some()),
+            has_normals: options.scene.normals && paced(&vertex_homes).any(|home| home.normals().is_some()),
+            has_uvs: options.scene.uv && paced(&vertex_homes).any(|home| home.uvs().is_some()),
             has_colors: colors.any,
             has_alpha: colors.has_alpha || (is_blenders && colors.any),
             homes: vertex_homes,
@@ -228,7 +229,7 @@ impl<'a> PlyVertices<'a> {
         let mut properties = self.properties()?;
         self.columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
-        for home in &self.homes {
+        for home in paced(&self.homes) {
             try_push(&mut pieces, PlyFieldsRows::new(home.count, self.fields(home)?), "the plan")?;
         }
         PlyElement::new(names::VERTEX, properties, pieces)
@@ -265,7 +266,7 @@ impl<'a> PlyVertices<'a> {
 
     /// Whether positions have double precision, which all meshes have if one has.
     fn is_exact(&self) -> bool {
-        self.homes.iter().any(|home| home.part.mesh.is_exact())
+        paced(&self.homes).any(|home| home.part.mesh.is_exact())
     }
 
     fn is_blenders(&self) -> bool {
@@ -289,9 +290,9 @@ impl<'a> PlyVertices<'a> {
     }
 
     fn faces(&self, spans: &[PlySpan], textures: &'a PlyTextures, warnings: &mut Warnings) -> Result<PlyElement<'a>> {
-        let has_normals = self.job.options.scene.normals && self.homes.iter().any(|home| by_face(home.part.mesh));
+        let has_normals = self.job.options.scene.normals && paced(&self.homes).any(|home| by_face(home.part.mesh));
         let sizes = |span: &PlySpan| longest(&self.home(span.part).part.mesh.faces.offsets[span.start..=span.end]);
-        let count = count_type(spans.iter().map(sizes).max().unwrap_or(0));
+        let count = count_type(paced(spans).map(sizes).max().unwrap_or(0));
         let mut properties = Vec::new();
         let kind = PlyKind { scalar: self.index[0], count: Some(count) };
         try_push(&mut properties, PlyProperty { name: "vertex_indices".into(), kind }, "the plan")?;
@@ -301,11 +302,11 @@ impl<'a> PlyVertices<'a> {
         if !textures.numbers.is_empty() {
             try_push(&mut properties, PlyProperty::number(TEXTURE_NUMBER, Scalar::I32), "the plan")?;
         }
-        let meshes = self.homes.iter().map(|home| home.part.mesh.face_columns.as_slice());
+        let meshes = paced(&self.homes).map(|home| home.part.mesh.face_columns.as_slice());
         let columns = PlyColumns::from_meshes(meshes, &properties, self.job.output, warnings)?;
         columns.add_properties(&mut properties)?;
         let mut pieces = Vec::new();
-        for (number, span) in spans.iter().enumerate() {
+        for (number, span) in paced(spans).enumerate() {
             let fields = self.face_fields(span, count, has_normals, textures.numbers.get(number), &columns)?;
             try_push(&mut pieces, PlyFieldsRows::new(span.end - span.start, fields), "the plan")?;
         }
@@ -396,7 +397,7 @@ impl PlySpan {
     /// Collects the elements of all parts; adjacent ones form one span.
     fn from_parts(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
         let mut spans: Vec<PlySpan> = Vec::new();
-        for (number, part) in parts.iter().enumerate() {
+        for (number, part) in paced(parts).enumerate() {
             let Range { start, end } = range(part);
             match spans.last_mut() {
                 _ if start == end => {}
