@@ -32,7 +32,7 @@ pub(crate) fn read_elements(job: &mut ReadJob<'_>) -> Result<Tables> {
 /// Writes tables as elements.
 pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
     let TablesJob { tables, folder, comments, infos, format, output, links, options, report } = job;
-    ply::note_remarks([comments, infos], &name_of(&output), &mut report.warnings);
+    ply::note_losses(tables, [comments, infos], &name_of(&output), &mut report.warnings);
     let (comments, copies) = start_remarks(comments, folder, links, report)?;
     write_with(copies, output, Some(format.name()), options, report, |writing, _, _| {
         ply::write_tables(tables, [&comments, infos], options.ply_style(), &options.run, writing)
@@ -41,8 +41,8 @@ pub(crate) fn write_elements(job: TablesJob<'_>) -> Result<()> {
 
 /// Prepares a file of elements that is written in parts.
 pub(crate) fn start_parts<'o>(job: PartsJob<'_, 'o>) -> Result<TablePartsStart<'o>> {
-    let PartsJob { comments, infos, folder, name, links, options, report, .. } = job;
-    ply::note_remarks([comments, infos], name, &mut report.warnings);
+    let PartsJob { tables, comments, infos, folder, name, links, options, report, .. } = job;
+    ply::note_losses(tables, [comments, infos], name, &mut report.warnings);
     let (comments, copies) = start_remarks(comments, folder, links, report)?;
     let comments = comments.into_owned();
     let infos = infos.to_vec();

@@ -169,7 +169,9 @@ pub(crate) fn note_losses(
     let numeric = rows.names.iter().filter(|name| number::f64(name.as_bytes()).is_some()).count();
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
     let changed = table.columns.iter().filter(|column| has_header && table::written_name(&column.name) != column.name);
+    let bare = if format == TableFormat::Npy { 0 } else { rows.row_count() - rows.line_count() };
     let kinds = [
+        ("element-left-out", "rows without columns", bare),
         ("left-out-column-names", "column names", lost),
         (
             "left-out-column-names",

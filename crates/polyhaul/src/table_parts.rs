@@ -67,7 +67,10 @@ pub(crate) trait PartFormatter: Send {
 pub(crate) fn start_rows<'o>(job: PartsJob<'_, 'o>) -> Result<TablePartsStart<'o>> {
     let PartsJob { tables, comments, folder, format, name, links, options, report, .. } = job;
     let kind = table_kind(format)?;
-    let empty = Table { row_count: 0, ..only_table(tables)?.clone() };
+    let table = only_table(tables)?;
+    // The values are not there yet, so only rows without any can be counted.
+    let row_count = if table.columns.is_empty() { table.row_count } else { 0 };
+    let empty = Table { row_count, ..table.clone() };
     report.warnings.extend(note_losses(&empty, &Rows::of_table(&empty)?, kind, options, name));
     let comments = note_row_remarks(comments, kind, options, name, report);
     let (comments, copies) = start_remarks(comments, folder, links, report)?;

@@ -62,7 +62,7 @@ pub use parts::{PlyPartsRead, parts};
 pub use pieces::{PlyPiecesRead, pieces};
 pub use reader::tables;
 pub use scene::scene;
-pub use writer::{PlyPartText, PlyTableParts, note_remarks, write_scene, write_tables};
+pub use writer::{PlyPartText, PlyTableParts, note_losses, write_scene, write_tables};
 
 /// Whether bytes start with the first line of a PLY file.
 pub fn looks_like_ply(head: &[u8]) -> bool {

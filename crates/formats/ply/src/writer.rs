@@ -21,13 +21,14 @@ use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
+use polyhaul_spill::paced;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use text::{PlyKind, PlyTextForm};
 
 pub use scene::write as write_scene;
-pub use tables::{PlyPartText, PlyTableParts, write as write_tables};
+pub use tables::{PlyPartText, PlyTableParts, note_losses, write as write_tables};
 
 /// Approximate bytes per page, and thus per `write` call.
 const PAGE_BYTES: usize = 512 << 10;
@@ -252,7 +253,7 @@ impl<'a> PlyPages<'a> {
         let page_cost = if encoding == PlyEncoding::Ascii { page_bytes.div_ceil(TEXT_FACTOR) } else { page_bytes };
         let mut pages = PlyPages { pieces: Vec::new(), cost: 0, page_cost, encoding, form };
         for element in elements {
-            for rows in element.pieces.iter().filter(|rows| rows.count > 0) {
+            for rows in paced(&element.pieces).filter(|rows| rows.count > 0) {
                 let piece = PlyPiece { rows, kinds: &element.kinds, start: pages.cost };
                 pages.cost += piece.cost_before(rows.count);
                 try_push(&mut pages.pieces, piece, "the plan")?;

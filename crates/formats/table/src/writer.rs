@@ -163,6 +163,11 @@ impl<'a> Rows<'a> {
         self.blocks.iter().map(|block| block.row_count as u64).sum()
     }
 
+    /// Number of lines of text. Rows without columns have none: readers skip blank lines.
+    pub fn line_count(&self) -> u64 {
+        if self.names.is_empty() { 0 } else { self.row_count() }
+    }
+
     /// Returns the first page of each block, with at most `page_rows` rows per page, followed by the number of pages.
     pub(crate) fn first_pages(&self, page_rows: usize) -> Result<Vec<u64>> {
         let mut first_pages = Vec::new();
@@ -291,7 +296,8 @@ pub(super) fn plan<'a>(
     let row_bytes = VALUE_BYTES * count.max(1);
     let page_rows = (page_bytes / row_bytes).max(1);
     let same_digits = digits.first().copied().filter(|first| digits.iter().all(|digits| digits == first));
-    let first_pages = rows.first_pages(page_rows)?;
+    // All rows without columns fit on a page of no lines.
+    let first_pages = if count == 0 { vec![0; rows.blocks.len() + 1] } else { rows.first_pages(page_rows)? };
     Ok(TablePages { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits })
 }
 
@@ -299,7 +305,7 @@ impl TablePages<'_> {
     fn write(&self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let row_bytes = VALUE_BYTES * self.rows.names.len().max(1);
         let pages = self.first_pages.last().copied().unwrap_or(0);
-        writing.announce((row_bytes as u64).saturating_mul(self.rows.row_count()));
+        writing.announce((row_bytes as u64).saturating_mul(self.rows.line_count()));
         writing.pages(self, &mut (), pages, SLOT_FACTOR * self.page_rows.saturating_mul(row_bytes) + (64 << 10))
     }
 }
@@ -409,7 +415,7 @@ impl TablePages<'_> {
             }
         }
         if format == TableFormat::Pts {
-            put(format!("{}\n", self.rows.row_count()).as_bytes())?;
+            put(format!("{}\n", self.rows.line_count()).as_bytes())?;
         }
         let names = &self.rows.names;
         if self.has_header {

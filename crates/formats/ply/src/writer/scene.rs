@@ -42,7 +42,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
     let others = [named(parts), LeftOut::new("left-out-uv-depths", "third uv coordinates", depths)];
     note_left_out("PLY", kinds.chain(others), job.output, warnings);
-    super::note_remarks([&scene.comments, &scene.infos], job.output, warnings);
+    super::note_losses(&scene.tables, [&scene.comments, &scene.infos], job.output, warnings);
     let splits = splits(job)?;
     let vertices = PlyVertices::new(job, &splits, warnings)?;
     let mut elements = Vec::new();

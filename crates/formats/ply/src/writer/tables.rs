@@ -3,8 +3,10 @@
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
 use super::text::PlyKind;
 use super::{PlyElement, PlyEncoding, PlyPageSlot, PlyPages, PlyProperty, Remarks, encoding, header};
+use polyhaul_geometry::losses::note_left_out;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{FormatOptions, PlyWriteOptions};
+use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Array, Column, Scalar, Table, Values};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::write::{Pages, Writing};
@@ -47,8 +49,20 @@ fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
         try_push(&mut fields, field(column, 0..table.row_count, kind.count), "the plan")?;
     }
     let mut pieces = Vec::new();
-    try_push(&mut pieces, PlyFieldsRows::new(table.row_count, fields), "the plan")?;
+    try_push(&mut pieces, PlyFieldsRows::new(row_count(table), fields), "the plan")?;
     PlyElement::new(&table.name, properties, pieces)
+}
+
+/// Number of rows to write. Rows without properties would take no bytes, so readers reject them.
+fn row_count(table: &Table) -> usize {
+    if table.columns.is_empty() { 0 } else { table.row_count }
+}
+
+/// Warns about everything in tables and comments that a file cannot store.
+pub fn note_losses(tables: &[Table], remarks: [&[String]; 2], output: &str, warnings: &mut Warnings) {
+    super::note_remarks(remarks, output, warnings);
+    let dropped = tables.iter().map(|table| (table.row_count - row_count(table)) as u64).sum();
+    note_left_out("PLY", [("element-left-out", "rows without properties", dropped)], output, warnings);
 }
 
 /// Writes tables in parts.

@@ -118,7 +118,7 @@ fn nothing_is_a_file_too() {
     let rows = Table { name: "bare".into(), row_count: 2, columns: Vec::new() };
     let written = write_tables(&[empty, rows], &encoded(PlyEncoding::Ascii)).unwrap();
     let expected = "ply\nformat ascii 1.0\ncomment a table\nobj_info from a test\n\
-        element unnamed 0\nproperty float a_b\nelement bare 2\nend_header\n\n\n";
+        element unnamed 0\nproperty float a_b\nelement bare 0\nend_header\n";
     assert_eq!(String::from_utf8(written).unwrap(), expected);
 }
 

@@ -1,10 +1,11 @@
 //! Numpy arrays: headers as numpy writes them, types, orders, damage.
 
-use crate::table::support::{column, error, load, only, shown, table, table_of, try_written};
+use crate::table::support::{column, error, load, only, shown, table, table_of, try_written, written};
 use polyhaul::model::{Table, Values};
 use polyhaul::options::{ColumnName, RunOptions, TableReadOptions};
-use polyhaul::{ErrorKind, Format, Input, Reader, WriteOptions};
+use polyhaul::{ErrorKind, Format, Input, Output, Reader, WriteOptions, Writer};
 use polyhaul_testkit::hostile::{Hostile, Sizes};
+use polyhaul_testkit::output::Shared;
 
 /// A file with the layout of `numpy.save`.
 fn npy(version: u8, header: &str, data: &[u8]) -> Vec<u8> {
@@ -183,4 +184,22 @@ fn what_is_written_comes_back() {
     let three = unnamed(3, vec![Values::I16([0, 1, 2].into())]);
     let written = try_written(&three, &[], Format::Npy, &WriteOptions::default()).unwrap();
     assert_eq!(written, plain("<i2", false, "(3,)", &[0, 0, 1, 0, 2, 0]));
+}
+
+#[test]
+fn rows_without_columns_are_not_written() {
+    let file = plain("<f4", false, "(4000000000, 0)", &[]);
+    let ply = "ply\nformat binary_little_endian 1.0\nelement vertex 0\nend_header\n";
+    let texts = [(Format::Csv, ""), (Format::Txt, ""), (Format::Xyz, ""), (Format::Pts, "0\n")];
+    for (format, expected) in texts.into_iter().chain([(Format::Ply, ply)]) {
+        let out = Shared::default();
+        let write = WriteOptions::default().with_format(Some(format));
+        let converted = Reader::new(Input::Memory(file.clone(), "x.npy".into()))
+            .convert(Writer::new(Output::Writer(Box::new(out.clone()), "y".into())).options(&write))
+            .unwrap();
+        assert_eq!(String::from_utf8(out.take()).unwrap(), expected);
+        assert_eq!(converted.warnings.counts()["element-left-out"], 4_000_000_000, "{format:?}");
+        let table = Table { name: "vertex".into(), ..table(file.clone(), "x.npy") };
+        assert_eq!(written(&table, format, &write), expected);
+    }
 }
