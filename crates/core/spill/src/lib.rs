@@ -42,13 +42,13 @@ pub fn relieve() {
 /// ```
 /// assert_eq!(polyhaul_spill::paced(&[1, 2, 3]).sum::<i32>(), 6);
 /// ```
-pub fn paced<I: IntoIterator>(items: I) -> Paced<I::IntoIter> {
-    Paced { items: items.into_iter(), count: 0 }
+pub fn paced<I: IntoIterator>(items: I) -> PacedItems<I::IntoIter> {
+    PacedItems { items: items.into_iter(), count: 0 }
 }
 
 /// See [`paced`].
 #[derive(Clone, Debug)]
-pub struct Paced<I> {
+pub struct PacedItems<I> {
     items: I,
     count: usize,
 }
@@ -56,7 +56,7 @@ pub struct Paced<I> {
 /// So few items that they map no more than a few megabytes, and so many that checks take little time.
 const ITEMS_PER_CHECK: usize = 16;
 
-impl<I: Iterator> Iterator for Paced<I> {
+impl<I: Iterator> Iterator for PacedItems<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
@@ -72,7 +72,7 @@ impl<I: Iterator> Iterator for Paced<I> {
     }
 }
 
-impl<I: ExactSizeIterator> ExactSizeIterator for Paced<I> {}
+impl<I: ExactSizeIterator> ExactSizeIterator for PacedItems<I> {}
 
 /// Returns whether any array is on disk, which makes random access slow.
 pub fn has_arrays_on_disk() -> bool {

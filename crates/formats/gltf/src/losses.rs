@@ -21,24 +21,19 @@ const SPLATS_CHANGED: &str =
 
 /// Warns about everything that the file will not contain, or will contain changed.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
-    // Each mesh counts once, regardless of its number of objects.
-    let mut seen = HashSet::new();
-    seen.try_reserve(job.scene.meshes.len())?;
-    let mut meshes = Vec::new();
-    meshes.try_reserve_exact(job.scene.meshes.len())?;
-    meshes.extend(paced(job.parts).filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh));
-    let all = || paced(&meshes).copied();
-    let sum = |count: &dyn Fn(&Mesh) -> usize| all().map(|mesh| count(mesh) as u64).sum::<u64>();
-    let places = collected(all().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())))?;
-    let splats = || all().zip(&places).filter_map(|(mesh, splats)| Some((mesh, splats.as_ref()?)));
+    let meshes = meshes_of(job)?;
+    let each_mesh = || paced(&meshes).copied();
+    let sum = |count: &dyn Fn(&Mesh) -> usize| each_mesh().map(|mesh| count(mesh) as u64).sum::<u64>();
+    let places = collected(each_mesh().map(|mesh| SplatPlaces::of(mesh, job.harmonics_degree.into())))?;
+    let splats = || each_mesh().zip(&places).filter_map(|(mesh, splats)| Some((mesh, splats.as_ref()?)));
     let of_splats = |count: &dyn Fn(&Mesh, &SplatPlaces) -> usize| {
         splats().map(|(mesh, splats)| count(mesh, splats) as u64).sum::<u64>()
     };
-    let columns = all().zip(&places).flat_map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()));
+    let columns = each_mesh().zip(&places).flat_map(|(mesh, splats)| columns_left_out(mesh, splats.as_ref()));
     let has_splats = splats().next().is_some();
     let linear = job.scene.infos.iter().filter(|info| has_splats && *info == LINEAR_COLORS).count();
     let mut loose = 0;
-    for mesh in all() {
+    for mesh in each_mesh() {
         loose += loose_positions(mesh, job.run.worker_threads())?;
     }
     let comments = job.scene.comments.len() - usize::from(copyright(job.scene).is_some());
@@ -66,8 +61,8 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     ];
     let bare = paced(&plan.document.nodes).filter(|node| node.mesh.is_none() && node.children.is_empty());
     let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
-    let groups = all().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
-    let vertex_groups = all().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
+    let groups = each_mesh().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
+    let vertex_groups = each_mesh().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
         LeftOut::named("left-out-objects", "objects without elements, which readers skip", bare),
         LeftOut { code: "left-out-names", what: "different names of instances", ..plan.changes.names.clone() },
@@ -94,6 +89,16 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     note_converted(changed, job.output, warnings);
     note_changes(job, &plan.changes, warnings);
     Ok(())
+}
+
+/// Returns the meshes of all objects. Each counts once, regardless of its number of objects.
+fn meshes_of<'a>(job: &GltfJob<'a>) -> Result<Vec<&'a Mesh>> {
+    let mut seen = HashSet::new();
+    seen.try_reserve(job.scene.meshes.len())?;
+    let mut meshes = Vec::new();
+    meshes.try_reserve_exact(job.scene.meshes.len())?;
+    meshes.extend(paced(job.parts).filter(|part| seen.insert(part.object.mesh)).map(|part| part.mesh));
+    Ok(meshes)
 }
 
 /// Warns about converted values, by count: normals, colors, materials, names, splats and columns.
