@@ -39,3 +39,17 @@ fn every_format_has_files() {
         assert!(!corpus::samples(&format!("{folder}/good"), extension).is_empty(), "{name} has no good file");
     }
 }
+
+/// The first table rows of the guide's page: names, whether they are read, and whether they are written.
+#[test]
+fn the_page_of_formats_has_every_format() {
+    let page = std::fs::read_to_string(corpus::root().join("../docs/guide/formats.md")).unwrap();
+    let rows: Vec<Vec<&str>> = page.lines().map(|line| line.split('|').map(str::trim).collect()).collect();
+    for format in Format::ALL {
+        let name = format!("`{}`", format.name());
+        let row = rows.iter().find(|row| row.len() > 5 && row[2].split(", ").any(|listed| listed == name));
+        let row = row.unwrap_or_else(|| panic!("docs/guide/formats.md has no row for {name}"));
+        let expected = if format.is_written() { "yes" } else { "no" };
+        assert_eq!((row[3], row[4]), ("yes", expected), "{name}");
+    }
+}
