@@ -16,7 +16,7 @@ from conftest import CUBE, LIBRARY, REPOSITORY
 GUIDE = REPOSITORY / "docs" / "guide"
 #: Pages without Python.
 OTHERS = (
-    "SUMMARY.md", "blender.md", "browser.md", "command.md", "convert.md", "c.md", "formats.md", "install.md",
+    "blender.md", "browser.md", "command.md", "convert.md", "c.md", "formats.md", "install.md",
     "limits.md", "losses.md", "options.md", "preview.md", "report.md", "rust.md", "sweep.md", "trace.md", "verdict.md",
     "watch.md", "windows.md",
 )

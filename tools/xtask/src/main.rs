@@ -6,6 +6,7 @@
 
 mod api;
 mod bench;
+mod book;
 mod capi;
 mod deny;
 mod faults;
@@ -43,6 +44,7 @@ usage: cargo xtask TASK
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interfaces of the Rust crates to their public-api.txt
   header                     generate surfaces/capi/include/polyhaul.h from the sources
+  book                       build the guide as a site, in target/book
   option-page                generate docs/guide/options.md and losses.md from the tables of options and kinds of warnings
   option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--target TRIPLE] [--debug]
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         ["faults", filter] => faults::main(filter),
         ["fault-page"] => faults::write_page(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
+        ["book"] => book::main(),
         ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {
             term::out(USAGE);

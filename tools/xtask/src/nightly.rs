@@ -65,8 +65,8 @@ const PARTS: &[Part] = &[
     },
     Part {
         name: "docs",
-        description: "examples in the documentation, and its links",
-        inputs: &["crates", "surfaces", "tools/testkit", "testdata", "tools/xtask/src/nightly/rust.rs"],
+        description: "examples in the documentation, its links, the guide's site",
+        inputs: &["crates", "surfaces", "tools/testkit", "testdata", "docs", "tools/xtask/src/nightly/rust.rs"],
         tools: &[],
         step: rust::docs,
     },

@@ -58,16 +58,21 @@ pub(crate) fn output(command: &mut Command) -> Option<String> {
 
 /// Returns the program of a Cargo subcommand such as `cargo-deny`, installing it below `target` if needed.
 pub(crate) fn cargo_tool(name: &str) -> Option<PathBuf> {
-    let program = format!("cargo-{name}");
-    let works = |program: &Path| succeeds(Command::new(program).args([name, "--version"]));
-    if works(Path::new(&program)) {
+    tool(&format!("cargo-{name}"), &[name, "--version"])
+}
+
+/// Returns a program that a crate of the same name installs, installing it below `target` if needed. With
+/// `version_args`, it prints its version.
+pub(crate) fn tool(program: &str, version_args: &[&str]) -> Option<PathBuf> {
+    let works = |program: &Path| succeeds(Command::new(program).args(version_args));
+    if works(Path::new(program)) {
         return Some(program.into());
     }
     let folder = target().join("tools");
-    let installed = folder.join("bin").join(&program);
+    let installed = folder.join("bin").join(program);
     if !installed.is_file() {
         term::out(format!("installing {program}\n"));
-        runs(cargo().args(["install", "--quiet", "--locked", &program, "--root"]).arg(&folder));
+        runs(cargo().args(["install", "--quiet", "--locked", program, "--root"]).arg(&folder));
     }
     works(&installed).then_some(installed)
 }

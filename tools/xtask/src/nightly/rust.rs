@@ -3,7 +3,7 @@
 
 use crate::steps::{Outcome, Tally, counted};
 use crate::test::{WORKSPACE, status};
-use crate::{capi, root, term, web};
+use crate::{book, capi, root, term, web};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -79,7 +79,7 @@ pub(super) fn docs(tally: &mut Tally) -> Outcome {
     let mut pages = root::cargo();
     pages.args(["doc", "--no-deps", "--lib", "--exclude", "polyhaul-capi"]).args(WORKSPACE);
     let pages = status(pages.env("RUSTDOCFLAGS", "-D warnings"));
-    Outcome::of(examples == Outcome::Ok && pages == Outcome::Ok)
+    merged([("examples", examples), ("API documentation", pages), ("the guide's site", book::step())])
 }
 
 /// Compiles benchmarks and fuzz targets, which are separate workspaces.
