@@ -5,6 +5,7 @@ mod convert;
 mod damaged;
 mod dialect;
 mod evaluated;
+mod examples;
 mod gltf;
 mod habits;
 mod hostile;
