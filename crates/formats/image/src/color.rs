@@ -110,7 +110,7 @@ pub(crate) fn keep(
     }
     // Inks were converted to RGB, which their profile does not describe.
     let misfit = profile.icc.take_if(|icc| is_for_inks(icc));
-    let dropped = if misfit.is_some() { vec!["an ICC profile of inks"] } else { Vec::new() };
+    let dropped = if misfit.is_some() { vec!["a CMYK ICC profile"] } else { Vec::new() };
     let unused = if faults.target.is_empty() { profile.names() } else { Vec::new() };
     let names = [dropped, unused].concat();
     if !names.is_empty() {

@@ -61,7 +61,7 @@ impl TextureSurface {
             .and_then(|(bytes, images)| bytes.checked_mul(2)?.checked_mul(images))
             .is_none()
         {
-            let message = format!("{width} x {height} x {depth} pixels in {layers} layers are larger than any file");
+            let message = format!("the texture is too large ({width} x {height} x {depth} pixels, {layers} layers)");
             return Err(fault(file, offset, message));
         }
         if levels == 0 || levels > max_levels {
@@ -153,7 +153,7 @@ pub(crate) fn note_other_pictures(
     ];
     for (code, count, what) in kinds {
         let dropped = count.saturating_sub(1);
-        let message = format!("an image is a single picture: read the first of {count} {what}, dropped {dropped}");
+        let message = format!("read only the first of {count} {what}, dropped {dropped}: an image is a single picture");
         warnings.note_dropped(options.faults, code, dropped as u64, Diagnostic::at(file, 0, message))?;
     }
     let smaller = texture.levels.len().saturating_sub(1);

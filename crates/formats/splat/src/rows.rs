@@ -82,7 +82,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     let missing = row_count.is_some_and(|row_count| row_count > count as u64);
     if (rest > 0 || missing || feed.at() > end) && !planted("splat-cut") {
         let message = format!("unexpected end of file in splat {}", count + 1);
-        let expected = Some(format!("rows of {ROW_BYTES} bytes"));
+        let expected = Some(format!("{ROW_BYTES} bytes per splat"));
         let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
         warnings.broken(options.faults, "truncated", diagnostic)?;
     }

@@ -153,6 +153,6 @@ mod kernels {
 
     pub(super) fn encode(_: Encoding, _: BlockQuality, _: Strip<'_>, _: &mut [u8]) -> Result<()> {
         let error = Error::new(ErrorKind::Unsupported, "block compression is not available on this system");
-        Err(error.with_hint("use uncompressed pixels (rgba8)"))
+        Err(error.with_hint("choose an uncompressed `encoding`, such as `rgba8`"))
     }
 }

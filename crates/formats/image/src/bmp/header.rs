@@ -154,7 +154,7 @@ impl BmpRaw<'_, '_> {
     /// Reads the masks, which are part of the second header or follow it; in the latter case there are `count`.
     fn masks(&mut self, bits: usize, count: usize) -> Result<BmpPixels> {
         if self.size == INFO_BYTES {
-            let masks = self.pieces.take(4 * count, "masks")?;
+            let masks = self.pieces.take(4 * count, "channel masks")?;
             self.bytes[MASKS..MASKS + masks.len()].copy_from_slice(&masks);
         }
         let mut masks = [0, 4, 8, 12].map(|at| self.word(MASKS + at));
@@ -196,7 +196,7 @@ impl BmpRaw<'_, '_> {
             return Err(self.fault(COLORS, format!("the palette of {count} colors overlaps the pixels")));
         }
         // Colors that no index can address are skipped with the gap before the pixels.
-        let bytes = self.pieces.take(count.min(max_count) as usize * entry as usize, "colors")?;
+        let bytes = self.pieces.take(count.min(max_count) as usize * entry as usize, "palette")?;
         let colors = bytes.chunks_exact(entry as usize).map(|color| [color[2], color[1], color[0]]);
         Ok(BmpPixels::Mapped(BmpPalette { bits, colors: colors.collect() }))
     }

@@ -157,6 +157,6 @@ impl BmpPalette {
     /// Creates the error for an index outside the palette.
     pub(super) fn unmapped(&self, file: &std::sync::Arc<str>, offset: u64) -> Error {
         let count = self.colors.len();
-        fault(file, offset, format!("this pixel refers to a color outside the palette, which has {count}"))
+        fault(file, offset, format!("palette index out of range; the palette has size {count}"))
     }
 }

@@ -66,7 +66,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     pub fn read(mut self, raster: &Raster<u8>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {
-            let message = format!("runs that extend past the end of their row were cut there ({count} in this file)");
+            let message = format!("runs that extend past the end of their row were truncated ({count} in this file)");
             warnings.note_many(options.faults, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
         }
         self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
@@ -161,7 +161,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     fn move_on(&mut self, at: u64, [right, later]: [usize; 2], raster: &Raster<u8>) -> Result<()> {
         let column = self.column() + right;
         if column > self.header.width || later >= self.header.height - self.done {
-            return Err(fault(&self.pieces.file, at, "the runs move outside the image"));
+            return Err(fault(&self.pieces.file, at, "a delta moves outside the image"));
         }
         for _ in 0..later {
             self.end_row(raster)?;

@@ -108,7 +108,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
     }
     let is_new = word(FLAGS) & HAS_FOURCC != 0 && header[FOURCC..BITS] == *b"DX10";
     let (format, mut shape) = if is_new {
-        let more: [u8; MORE_BYTES] = pieces.head("second header")?;
+        let more: [u8; MORE_BYTES] = pieces.head("DX10 header")?;
         newer(&more, word(CAPS2), pieces)?
     } else {
         (older(&header, pieces)?, older_shape(word(CAPS2), pieces)?)
@@ -254,7 +254,7 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
     }
     if flags & (IS_RGB | IS_SIGNED) != 0 {
         if red | green | blue == 0 {
-            return Err(fault(&pieces.file, MASKS as u64, "the channel masks of the colors are 0"));
+            return Err(fault(&pieces.file, MASKS as u64, "the color channel masks are 0"));
         }
         let alpha = if flags & IS_SIGNED != 0 { word(header, MASKS + 12) } else { alpha };
         return Ok((bits, [red, green, blue, alpha]));

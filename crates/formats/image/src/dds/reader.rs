@@ -28,7 +28,7 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings
     let is_cut = (texture.layers, texture.faces) != (surface.layers, surface.faces);
     if is_cut {
         let message = match texture.faces {
-            6 => "the array size counts cube faces instead of cubes",
+            6 => "the array size counts cube faces instead of cubes; divided by 6",
             _ => "the headers disagree on whether this is a cube map; read as one image per layer",
         };
         let file = pieces.file.clone();

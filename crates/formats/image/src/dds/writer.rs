@@ -14,9 +14,9 @@ use polyhaul_pipeline::write::Writing;
 /// of 8 bits, are linear in DDS.
 pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let Some(number) = dxgi::number(texture.encoding, texture.color_space) else {
-        let message = format!("DDS cannot store {:?} as {:?}", texture.encoding, texture.color_space);
+        let message = format!("DDS cannot store {:?} with color space {:?}", texture.encoding, texture.color_space);
         let error = Error::new(ErrorKind::Usage, message);
-        return Err(error.with_hint("declare it linear, or write KTX 2"));
+        return Err(error.with_hint("declare the texture linear, or write KTX 2"));
     };
     writing.set_head(header(texture, number)?);
     let images = texture.layers * texture.faces;

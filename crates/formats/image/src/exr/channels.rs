@@ -105,7 +105,7 @@ fn usage(message: String) -> Error {
 fn check_name(name: &str, what: &str) -> Result<()> {
     if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains('\0') {
         let name = shown(name);
-        return Err(usage(format!("`{name}` is not a valid {what} name: EXR names have 1 to {MAX_NAME_BYTES} bytes")));
+        return Err(usage(format!("invalid {what} name `{name}`; expected 1 to {MAX_NAME_BYTES} bytes without NUL")));
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u
         required.iter().map(|attribute| (attribute.name.as_str(), attribute)).collect();
     for attribute in image.attributes.iter().filter(|attribute| !STORAGE.contains(&attribute.name.as_str())) {
         check_name(&attribute.name, "attribute")?;
-        check_name(&attribute.kind, "type")?;
+        check_name(&attribute.kind, "attribute type")?;
         by_name.insert(&attribute.name, attribute);
     }
     let names = by_name.values().flat_map(|attribute| [attribute.name.as_str(), attribute.kind.as_str()]);
@@ -158,7 +158,8 @@ pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u
     // Magic, version 2, and the flag for long names (bit 10).
     let mut bytes = vec![0x76, 0x2F, 0x31, 0x01, 2, if is_long { 4 } else { 0 }, 0, 0];
     for ImageAttribute { name, kind, value } in by_name.into_values() {
-        let size = i32::try_from(value.len()).map_err(|_| usage(format!("the attribute `{name}` is too large")))?;
+        let size =
+            i32::try_from(value.len()).map_err(|_| usage(format!("the attribute `{name}` exceeds 2^31 - 1 bytes")))?;
         bytes.try_reserve(name.len() + kind.len() + value.len() + 6).map_err(|_| Error::memory("the header"))?;
         for text in [name, kind] {
             bytes.extend_from_slice(text.as_bytes());

@@ -238,7 +238,7 @@ impl HeaderReader<'_, '_> {
         let Some(bytes) = available.get(..count) else {
             let count = available.len();
             self.reader.pass(count);
-            return Err(self.fault("unexpected end of file"));
+            return Err(self.fault("unexpected end of file in the header"));
         };
         let mut taken = Vec::new();
         taken.try_reserve_exact(count).map_err(|_| Error::memory("an attribute"))?;
@@ -256,9 +256,9 @@ impl HeaderReader<'_, '_> {
         let Some(end) = end else {
             if count <= MAX_NAME_BYTES {
                 self.reader.pass(count);
-                return Err(self.fault("unexpected end of file"));
+                return Err(self.fault("unexpected end of file in the header"));
             }
-            return Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR")));
+            return Err(self.fault(format!("a name exceeds the EXR maximum of {MAX_NAME_BYTES} bytes")));
         };
         let name = self.take(end + 1)?;
         let name = self.text(&name[..end])?;
@@ -268,7 +268,7 @@ impl HeaderReader<'_, '_> {
     /// Fails for names that are too long: replacing bytes that are not UTF-8 can lengthen them.
     fn checked(&self, name: String) -> Result<String> {
         if name.len() > MAX_NAME_BYTES {
-            Err(self.fault(format!("a name is longer than {MAX_NAME_BYTES} bytes, the maximum in EXR")))
+            Err(self.fault(format!("a name exceeds the EXR maximum of {MAX_NAME_BYTES} bytes")))
         } else {
             Ok(name)
         }
@@ -346,7 +346,7 @@ impl HeaderReader<'_, '_> {
     /// Parses a channel list; each channel has a name, a type, a flag with three unused bytes, and its sampling.
     fn channels(&mut self, mut value: &[u8]) -> Result<Vec<ExrChannel>> {
         let mut channels: Vec<ExrChannel> = Vec::new();
-        let broken = |header: &Self| header.fault("the list of channels is invalid");
+        let broken = |header: &Self| header.fault("the channel list is truncated");
         while value.first().is_some_and(|byte| *byte != 0) {
             let end = value.iter().position(|byte| *byte == 0).ok_or_else(|| broken(self))?;
             let name = self.text(&value[..end])?;
@@ -358,14 +358,19 @@ impl HeaderReader<'_, '_> {
                 0 => ChannelType::U32,
                 1 => ChannelType::F16,
                 2 => ChannelType::F32,
-                _ => return Err(self.fault(format!("the channel `{}` has an unknown type, {kind}", shown(&name)))),
+                _ => return Err(self.fault(format!("the channel `{}` has type {kind}; expected 0 to 2", shown(&name)))),
             };
             if across < 1 || down < 1 {
-                let message = format!("the channel `{}` has an invalid sampling of {across} x {down}", shown(&name));
+                let message = format!(
+                    "the channel `{}` has invalid sampling {across} x {down}; expected at least 1 x 1",
+                    shown(&name)
+                );
                 return Err(self.fault(message));
             }
             if channels.last().is_some_and(|last| last.name >= name) {
-                return Err(self.fault(format!("the channel `{}` is not in alphabetical order", shown(&name))));
+                return Err(
+                    self.fault(format!("the channel `{}` is repeated or not in alphabetical order", shown(&name)))
+                );
             }
             let is_linear = flag & 0xFF != 0;
             let sampling = [across as usize, down as usize];

@@ -140,7 +140,7 @@ fn first(
     best.map(|(_, picture)| picture).ok_or_else(|| {
         let message = match numbers.count() {
             0 | 1 => "deep images are not supported",
-            _ => "deep images are not supported, and the file has no others",
+            _ => "the file has only deep images, which are not supported",
         };
         about(file, message).into_error(ErrorKind::Unsupported)
     })

@@ -108,7 +108,7 @@ fn check_part(
     check_pixels([width, height, pictures], &options.limits, file, at)?;
     // The format does not allow subsampled channels in tiled images.
     if part.tiles.is_some() && part.channels.iter().any(|channel| channel.sampling != [1, 1]) {
-        return Err(fault(file, at, "a tiled image has channels with fewer samples than pixels"));
+        return Err(fault(file, at, "a tiled image has subsampled channels"));
     }
     if let Compression::HTJ2K256 | Compression::HTJ2K32 = part.compression {
         let error = Diagnostic::at(file, at, "HTJ2K compression is not supported");
@@ -198,7 +198,7 @@ fn note_losses(
     };
     let enlarged = || part.channels.iter().enumerate().filter(is_enlarged);
     let names = listed(enlarged().map(|(_, channel)| format!("`{}`", shown(&channel.name))));
-    let message = format!("channels with fewer samples than pixels were upsampled by repeating samples: {names}");
+    let message = format!("subsampled channels were upsampled by repeating samples: {names}");
     note("changed-channels", enlarged().count() as u64, message)
 }
 
@@ -480,7 +480,7 @@ impl ExrJob<'_> {
                 if self.is_multipart { i32::from_le_bytes(exact(&mut remaining.reader, self.file)?) } else { 0 };
             let part = usize::try_from(number).ok().and_then(|number| self.parts.get(number));
             let Some(part) = part else {
-                return Err(fault(self.file, remaining.reader.offset(), format!("a block belongs to part {number}")));
+                return Err(fault(self.file, remaining.reader.offset(), format!("invalid part number {number}")));
             };
             if let Some(block) = self.block(remaining, part, number as usize == self.number)? {
                 return Ok(Some(block));
@@ -489,7 +489,7 @@ impl ExrJob<'_> {
         match remaining.missing {
             0 => Ok(None),
             missing => {
-                Err(fault(self.file, remaining.reader.offset(), format!("{missing} blocks of the image are missing")))
+                Err(fault(self.file, remaining.reader.offset(), format!("missing blocks of the image: {missing}")))
             }
         }
     }
@@ -521,7 +521,7 @@ impl ExrJob<'_> {
         let is_small = place.get(2..).is_some_and(|levels| levels.iter().any(|level| *level != 0));
         let size =
             usize::try_from(size).ok().filter(|size| block_bytes(part).is_none_or(|max_bytes| *size <= max_bytes));
-        let size = size.ok_or_else(|| fault(file, reader.offset(), "the size of a block is invalid"))?;
+        let size = size.ok_or_else(|| fault(file, reader.offset(), "invalid block size"))?;
         if !is_wanted || is_small {
             skip(reader, size as u64, file, self.decoding)?;
             return Ok(None);
@@ -535,7 +535,7 @@ impl ExrJob<'_> {
         remaining.missing -= 1;
         let bytes = packed(reader, size, file)?;
         if !unpack::is_backed(self.part(), bytes.len(), &rows) {
-            return Err(fault(file, reader.offset(), "the data of a block is invalid"));
+            return Err(fault(file, reader.offset(), "invalid data in a block"));
         }
         self.canvas.reserve(self.part(), &rows)?;
         Ok(Some(PackedBlock { bytes, rows, at: reader.offset() }))

@@ -121,7 +121,7 @@ pub(super) fn unpack(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: Blo
         _ => Some(Unpacked { bytes: decoded(&header(part, rows), packed, place)?, is_little: false }),
     };
     // `reader` relies on the exact size.
-    let broken = || fault(place.file, place.at, "the data of a block is invalid");
+    let broken = || fault(place.file, place.at, "invalid data in a block");
     unpacked.filter(|unpacked| unpacked.bytes.len() == bytes).ok_or_else(broken)
 }
 
@@ -153,7 +153,7 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
             && rows.has_row(channel, rows.min[1])
     };
     if !part.channels.iter().all(fits) || !bytes.is_multiple_of(width * height) {
-        let message = "channels with fewer samples than pixels are not supported in this arrangement and compression";
+        let message = "subsampled channels are not supported with this layout and compression";
         return Err(Diagnostic::at(place.file, place.at, message).into_error(ErrorKind::Unsupported));
     }
     let mut header = header(part, rows);
@@ -194,7 +194,7 @@ fn decoded(header: &Header, packed: Vec<u8>, place: BlockPlace<'_>) -> Result<Ve
 fn of_decoder(error: exr::error::Error, BlockPlace { file, at }: BlockPlace<'_>) -> Error {
     match error {
         exr::error::Error::NotSupported(what) => {
-            Diagnostic::at(file, at, format!("this kind of EXR is not supported: {what}"))
+            Diagnostic::at(file, at, format!("this EXR feature is not supported: {what}"))
                 .into_error(ErrorKind::Unsupported)
         }
         // The library's messages refer to its internals.

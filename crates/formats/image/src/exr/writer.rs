@@ -36,7 +36,7 @@ pub fn write(
     let samples = match &image.samples {
         Samples::F32(samples) if image.color_space == ColorSpace::Linear => samples,
         _ => {
-            let error = Error::new(ErrorKind::Usage, "EXR stores linear floats");
+            let error = Error::new(ErrorKind::Usage, "EXR stores only linear floats");
             return Err(error.with_hint("convert the samples to linear floats first, as `polyhaul convert` does"));
         }
     };
@@ -45,7 +45,7 @@ pub fn write(
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let Image { width, height, .. } = image;
         let message =
-            format!("EXR stores images of 1 to {MAX_COORDINATE} rows and columns, not {width} x {height} pixels");
+            format!("EXR cannot store {width} x {height} pixels; expected 1 to {MAX_COORDINATE} rows and columns");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let channels = channels(image, style)?;
@@ -116,7 +116,8 @@ impl ExrPacker<'_> {
         // Takes samples in native byte order, and stores them little-endian.
         let packed = Compression::ZIP16.compress_image_section_to_le(&self.layout(rows.len()), data, bounds);
         let packed = packed.map_err(failed)?;
-        let too_large = |_| Error::new(ErrorKind::Usage, "the rows of the image are too long for EXR");
+        let too_large =
+            |_| Error::new(ErrorKind::Usage, "the rows are too long for EXR: a block exceeds 2^31 - 1 bytes");
         let size = i32::try_from(packed.len()).map_err(too_large)?;
         let mut bytes = Vec::new();
         bytes.try_reserve_exact(packed.len() + 8).map_err(|_| Error::memory("a block"))?;

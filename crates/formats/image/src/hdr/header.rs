@@ -61,7 +61,7 @@ pub fn read(window: &mut SourceWindow, bytes: &Bytes<'_>, file: &Arc<str>, limit
     }
     let at = lines.offset();
     if !is_known {
-        return Err(fault(file, at, "the header does not declare FORMAT=32-bit_rle_rgbe"));
+        return Err(fault(file, at, "missing `FORMAT=32-bit_rle_rgbe` in the header"));
     }
     let line = lines.next()?;
     let mut header = size(line).map_err(|message| fault(file, at, message))?;

@@ -181,7 +181,7 @@ impl HdrRows<'_> {
                     (pixel, count)
                 }
                 ([1, 1, 1, _], None) => {
-                    return Err(fault(&self.file, at, "a run repeats a pixel, but no pixel precedes it"));
+                    return Err(fault(&self.file, at, "a run has no preceding pixel to repeat"));
                 }
                 (stored, _) => {
                     repeat = HdrRepeat { pixel: Some(stored), shift: 0 };

@@ -92,7 +92,7 @@ pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]
 /// Unpacks a packet near the end of either slice, where [`runs::unpack`] stops.
 fn packet(bytes: &[u8], plane: &mut [u8], RunsProgress { used, made }: &mut RunsProgress) -> Result<(), HdrFault> {
     let (count, is_run) = match *bytes.get(*used).ok_or(HdrFault::Cut)? {
-        0 => return Err(HdrFault::At(*used, "a run has no pixels")),
+        0 => return Err(HdrFault::At(*used, "a run has length 0")),
         head => HdrHeads::decode(head),
     };
     let Some(to) = plane.get_mut(*made..*made + count) else {
@@ -284,7 +284,7 @@ mod tests {
     fn invalid_packets_are_found_at_every_level() {
         // No pixels, a run past the end of a plane, and literals past it: far from the end of the input and near it.
         for (wrong, message) in [
-            (&[0, 9][..], "a run has no pixels"),
+            (&[0, 9][..], "a run has length 0"),
             (&[128 + 5, 9], "a run extends past the end of its row"),
             (&[5, 9, 9, 9, 9, 9], "a run extends past the end of its row"),
         ] {

@@ -19,7 +19,7 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
     let samples = match &image.samples {
         Samples::F32(samples) if image.color_space == ColorSpace::Linear => samples,
         _ => {
-            let error = Error::new(ErrorKind::Usage, "HDR stores linear floats");
+            let error = Error::new(ErrorKind::Usage, "HDR stores only linear floats");
             return Err(error.with_hint("convert the samples to linear floats first, or write TGA"));
         }
     };
@@ -27,8 +27,10 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
     if !is_rgb || image.width == 0 || image.height == 0 {
         let Image { width, height, .. } = image;
         let channels = image.channels.count();
-        let message = format!("HDR cannot store {width} x {height} pixels with {channels} channels");
-        return Err(Error::new(ErrorKind::Usage, message).with_hint("it stores red, green and blue"));
+        let message = format!(
+            "HDR cannot store {width} x {height} pixels with {channels} channels; expected 3 channels, at least 1 x 1"
+        );
+        return Err(Error::new(ErrorKind::Usage, message).with_hint("convert the image to RGB first"));
     }
     let size = format!("-Y {} +X {}\n", image.height, image.width);
     let lines: String = image.attributes.iter().filter_map(line_of).collect();

@@ -208,7 +208,7 @@ impl Segments<'_> {
             // A scan has either DC coefficients, or AC coefficients of one component (T.81, G.1).
             let is_mean = band.start == 0 && band.end == 0 || band.start > 0 && count == 1;
             if !is_whole || !is_mean || band.high > 0 && band.high != band.low + 1 {
-                return Err(broken("invalid coefficient range in a progressive scan"));
+                return Err(broken("invalid spectral selection or successive approximation in a progressive scan"));
             }
             band
         } else {
@@ -253,10 +253,11 @@ impl Tables {
                     }
                     wide
                 }
-                _ => return Err("invalid precision of a quantization table"),
+                _ => return Err("invalid quantization table precision; expected 0 or 1"),
             };
             let number = usize::from(first & 15);
-            let table = self.quantization.get_mut(number).ok_or("invalid quantization table number")?;
+            let table =
+                self.quantization.get_mut(number).ok_or("invalid quantization table number; expected 0 to 3")?;
             let mut sorted = [0; 64];
             for (place, value) in ZIGZAG.iter().zip(values) {
                 sorted[usize::from(*place)] = value;
@@ -278,9 +279,10 @@ impl Tables {
             let tables = match first >> 4 {
                 0 => &mut self.means,
                 1 => &mut self.details,
-                _ => return Err("invalid Huffman table class"),
+                _ => return Err("invalid Huffman table class; expected 0 or 1"),
             };
-            let table = tables.get_mut(usize::from(first & 15)).ok_or("invalid Huffman table number")?;
+            let table =
+                tables.get_mut(usize::from(first & 15)).ok_or("invalid Huffman table number; expected 0 to 3")?;
             *table = Some(JpegCodes::new(counts, symbols).ok_or("a Huffman table has too many codes")?);
         }
         Ok(())

@@ -45,13 +45,13 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
     let samples = match &image.samples {
         Samples::U8(samples) if !image.channels.has_alpha() => samples,
-        _ => return Err(usage("JPEG stores 8-bit samples without alpha".into()).with_hint("convert the image first")),
+        _ => return Err(usage("JPEG stores 8-bit samples without alpha".into()).with_hint("convert it to 8-bit RGB")),
     };
     let sides = 1..=MAX_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let Image { width, height, .. } = image;
         return Err(usage(format!(
-            "JPEG stores images of 1 to {MAX_SIDE} rows and columns, not {width} x {height} pixels"
+            "JPEG cannot store {width} x {height} pixels; expected 1 to {MAX_SIDE} rows and columns"
         )));
     }
     let quality = style.quality;

@@ -113,7 +113,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
         fault(
             &pieces.file,
             u64::from(word(&header, DESCRIPTOR)),
-            "invalid data format descriptor: not a basic descriptor block",
+            "invalid data format descriptor; expected a basic descriptor block",
         )
     })?;
     check_entries(&entries, &surface, packing, pieces)?;
@@ -132,7 +132,7 @@ fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Pa
         ZSTD => Ok(Some(Packing::Zstd)),
         ZLIB => Ok(Some(Packing::Zlib)),
         BASIS_LZ => Err(unsupported(pieces, SCHEME, "Basis textures (ETC1S in BasisLZ) are not supported")
-            .with_hint("convert it to BC7 with `ktx transcode` first")),
+            .with_hint("convert the texture to BC7 with `ktx transcode` first")),
         scheme => Err(unsupported(pieces, SCHEME, format!("supercompression scheme {scheme} is not supported"))),
     }
 }
@@ -141,7 +141,7 @@ fn no_format(pieces: &Pieces<'_>, number: u32, descriptor: &[u8]) -> Error {
     match (number, dfd::model_of(descriptor)) {
         // VK_FORMAT_UNDEFINED with KHR_DF_MODEL_UASTC.
         (0, Some(166)) => unsupported(pieces, FORMAT, "Basis textures (UASTC) are not supported")
-            .with_hint("convert it to BC7 with `ktx transcode` first"),
+            .with_hint("convert the texture to BC7 with `ktx transcode` first"),
         _ => unsupported(pieces, FORMAT, format!("VkFormat {number} is not supported")),
     }
 }
@@ -179,7 +179,7 @@ fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Ent
         return Ok(Ktx2View::default());
     }
     pieces.skip_to(offset)?;
-    let content = pieces.take(bytes, "keys and values")?;
+    let content = pieces.take(bytes, "key/value data")?;
     Ok(Ktx2View::from_keys(&content))
 }
 
@@ -210,7 +210,7 @@ fn check_entries(
             .ok_or_else(|| fault(&pieces.file, entry.declared_at, "the end of this mip level exceeds 64 bits"))?;
     }
     // Not for compressed levels: damage in one before the end of the file is reported first.
-    if packing.is_none() { pieces.check_left(end - pieces.at(), "levels") } else { Ok(()) }
+    if packing.is_none() { pieces.check_left(end - pieces.at(), "mip levels") } else { Ok(()) }
 }
 
 /// Returns the entries in file order.

@@ -40,7 +40,7 @@ fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View
     for entry in in_order(&entries) {
         pieces.skip_to(entry.offset)?;
         let count = usize::try_from(entry.bytes).map_err(|_| Error::memory("levels"))?;
-        let level = pieces.take(count, "levels")?;
+        let level = pieces.take(count, "mip levels")?;
         // Levels are read in file order, and stored in the order of the index.
         let place = (entry.declared_at - entries[0].declared_at) as usize / super::ENTRY_BYTES;
         stored[place] = match packing {

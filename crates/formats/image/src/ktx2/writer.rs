@@ -87,7 +87,8 @@ fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec
 /// Builds the header up to the offsets.
 fn header(texture: &Texture, is_packed: bool) -> Result<Vec<u8>> {
     let number = vk::number(texture.encoding, texture.color_space);
-    let number = number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store these pixels"))?;
+    let number =
+        number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store this encoding or color space"))?;
     // 1 for compressed blocks, which are not affected by byte order.
     let type_bytes = match texture.encoding {
         Encoding::Plain { texel, .. } => texel.bytes(),

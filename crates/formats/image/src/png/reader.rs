@@ -47,7 +47,7 @@ impl From<Error> for PngStop {
 
 impl From<Unmapped> for PngStop {
     fn from(_: Unmapped) -> PngStop {
-        PngStop::Malformed("a pixel refers to a color outside the palette")
+        PngStop::Malformed("palette index out of range")
     }
 }
 

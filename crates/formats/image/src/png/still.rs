@@ -165,7 +165,7 @@ impl Animation {
         }
         let miscounted = match self.declared {
             Some(declared) if u64::from(declared) == self.frames => None,
-            Some(declared) => Some(format!("expected {declared} frames, found {}", self.frames)),
+            Some(declared) => Some(format!("expected a frame count of {declared}, found {}", self.frames)),
             None if self.frames > 0 || self.is_behind_pixels => Some("the acTL chunk is missing".into()),
             None => None,
         };

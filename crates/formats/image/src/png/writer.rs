@@ -35,14 +35,14 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
         Samples::U8(_) => 1,
         Samples::U16(_) => 2,
         Samples::F32(_) => {
-            let error = Error::new(ErrorKind::Usage, "PNG stores samples of 8 or 16 bits");
-            return Err(error.with_hint("convert the floats first, or write EXR"));
+            let error = Error::new(ErrorKind::Usage, "PNG stores only samples of 8 or 16 bits");
+            return Err(error.with_hint("convert the floats to integers first, or write EXR"));
         }
     };
     let sides = 1..=MAX_SIDE;
     if !sides.contains(&image.width) || !sides.contains(&image.height) {
         let Image { width, height, .. } = image;
-        let message = format!("PNG stores images of 1 to {MAX_SIDE} rows and columns, not {width} x {height} pixels");
+        let message = format!("PNG cannot store {width} x {height} pixels; expected 1 to {MAX_SIDE} rows and columns");
         return Err(Error::new(ErrorKind::Usage, message));
     }
     let pixel_bytes = image.channels.count() * sample_bytes;
@@ -147,7 +147,8 @@ fn start_chunk(kind: [u8; 4], room: usize) -> Result<Vec<u8>> {
 
 /// Sets the length of a chunk, and appends its checksum.
 fn finish_chunk(chunk: &mut Vec<u8>) -> Result<()> {
-    let too_long = || Error::new(ErrorKind::Usage, "a row is too long for PNG");
+    let too_long =
+        || Error::new(ErrorKind::Usage, "a chunk exceeds the PNG maximum of 2^31 - 1 bytes: the rows are too long");
     // Chunk lengths have 31 bits.
     let size = chunk.len().checked_sub(8).and_then(|size| u32::try_from(size).ok()).filter(|size| size >> 31 == 0);
     chunk[..4].copy_from_slice(&size.ok_or_else(too_long)?.to_be_bytes());

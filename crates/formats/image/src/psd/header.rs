@@ -120,21 +120,21 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     let width = word(&head, WIDTH) as usize;
     let height = word(&head, HEIGHT) as usize;
     if width == 0 || height == 0 {
-        return Err(malformed(HEIGHT, format!("the image has no pixels: {width} x {height}")));
+        return Err(malformed(HEIGHT, format!("the image is empty ({width} x {height} pixels)")));
     }
     check_size([width, height], limits, &file, HEIGHT as u64)?;
     let stored = usize::from(short(&head, CHANNELS));
     let bits = usize::from(short(&head, BITS));
     let colors = colors(pieces, short(&head, MODE), bits)?;
     if stored < colors.count() || stored > 56 {
-        return Err(malformed(CHANNELS, format!("{stored} channels; expected {} to 56", colors.count())));
+        return Err(malformed(CHANNELS, format!("invalid channel count {stored}; expected {} to 56", colors.count())));
     }
     let PsdResources { has_merged, profile } = resources(pieces)?;
     let (layers, is_transparent) = layers(pieces, is_large)?;
     let has_alpha = is_transparent && stored > colors.count() && bits > 1;
     let has_alpha = has_alpha && !matches!(colors, PsdColors::Mapped(_));
     let at = pieces.at();
-    let has_packets = match short(&pieces.head::<2>("sections")?, 0) {
+    let has_packets = match short(&pieces.head::<2>("compression method")?, 0) {
         0 => false,
         1 => true,
         method => {
@@ -150,19 +150,19 @@ fn colors(pieces: &mut Pieces<'_>, mode: u16, bits: usize) -> Result<PsdColors> 
     let unsupported = |pieces: &Pieces<'_>, message: &str| {
         Diagnostic::at(&pieces.file, MODE as u64, message).into_error(ErrorKind::Unsupported)
     };
-    let size = u64::from(word(&pieces.head::<4>("sections")?, 0));
+    let size = u64::from(word(&pieces.head::<4>("color mode data")?, 0));
     let end = pieces.at() + size;
     let colors = match (mode, bits) {
         // 0 is bitmap, 1 gray, 2 indexed, 3 RGB, 4 CMYK, 7 multichannel, 8 duotone, 9 Lab.
         (0, 1) | (1 | 8, 8 | 16 | 32) => PsdColors::Gray,
         (3, 8 | 16 | 32) => PsdColors::Rgb,
         (4, 8 | 16) => PsdColors::Cmyk,
-        (2, 8) if size >= 3 * COLORS as u64 => PsdColors::Mapped(pieces.take(3 * COLORS, "colors")?),
+        (2, 8) if size >= 3 * COLORS as u64 => PsdColors::Mapped(pieces.take(3 * COLORS, "palette")?),
         (2, 8) => return Err(fault(&pieces.file, HEADER_BYTES as u64, "the palette has fewer than 256 colors")),
         (7, _) => return Err(unsupported(pieces, "multichannel documents are not supported")),
         (9, _) => return Err(unsupported(pieces, "documents in Lab color are not supported")),
         _ => {
-            let message = format!("color mode {mode} is not valid with {bits} bits");
+            let message = format!("color mode {mode} is not valid for {bits} bits per channel");
             return Err(fault(&pieces.file, BITS as u64, message));
         }
     };
@@ -178,10 +178,10 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
     const VERSION_INFO: u16 = 1057;
     const MAX_PROFILE_BYTES: u64 = 4 << 20;
     const SIGNATURES: [&[u8]; 4] = [b"8BIM", b"MeSa", b"AgHg", b"PHUT"];
-    let end = u64::from(word(&pieces.head::<4>("sections")?, 0)) + pieces.at();
+    let end = u64::from(word(&pieces.head::<4>("image resources")?, 0)) + pieces.at();
     let mut resources = PsdResources { has_merged: true, profile: None };
     while pieces.at() + 12 <= end {
-        let head: [u8; 7] = pieces.head("resources")?;
+        let head: [u8; 7] = pieces.head("image resources")?;
         if !SIGNATURES.contains(&&head[..4]) {
             break;
         }
@@ -191,14 +191,14 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
             break;
         }
         pieces.skip_to(pieces.at() + name_bytes)?;
-        let size = u64::from(word(&pieces.head::<4>("resources")?, 0));
+        let size = u64::from(word(&pieces.head::<4>("image resources")?, 0));
         let next = pieces.at() + size + size % 2;
         if next > end {
             break;
         }
         match short(&head, 4) {
-            VERSION_INFO if size >= 5 => resources.has_merged = pieces.head::<5>("resources")?[4] != 0,
-            PROFILE if size <= MAX_PROFILE_BYTES => resources.profile = Some(pieces.take(size as usize, "resources")?),
+            VERSION_INFO if size >= 5 => resources.has_merged = pieces.head::<5>("image resources")?[4] != 0,
+            PROFILE if size <= MAX_PROFILE_BYTES => resources.profile = Some(pieces.take(size as usize, "profile")?),
             _ => {}
         }
         pieces.skip_to(next)?;
@@ -216,7 +216,7 @@ fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let mut count = 0;
     // The section starts with the layer info: its size, then the layer count.
     if size >= size_bytes + 2 && self::size(pieces, is_large)? >= 2 {
-        count = short(&pieces.head::<2>("layers")?, 0) as i16;
+        count = short(&pieces.head::<2>("layer and mask information")?, 0) as i16;
     }
     pieces.skip_to(end)?;
     Ok((count.unsigned_abs().into(), count < 0))
@@ -224,12 +224,12 @@ fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
 
 fn size(pieces: &mut Pieces<'_>, is_large: bool) -> Result<u64> {
     Ok(if is_large {
-        u64::from_be_bytes(pieces.head("sections")?)
+        u64::from_be_bytes(pieces.head("layer and mask information")?)
     } else {
-        u64::from(u32::from_be_bytes(pieces.head("sections")?))
+        u64::from(u32::from_be_bytes(pieces.head("layer and mask information")?))
     })
 }
 
 fn too_long(pieces: &Pieces<'_>, at: u64) -> Error {
-    fault(&pieces.file, at, "the size of the layers section is invalid")
+    fault(&pieces.file, at, "invalid size of the layer and mask information")
 }

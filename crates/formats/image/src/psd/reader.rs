@@ -27,15 +27,15 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     // The merged image of a single layer shows that layer.
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
-        ("left-out-layers", layers, "layers were skipped: only the merged image is read"),
+        ("left-out-layers", layers, "layers skipped, since only the merged image is read"),
         (
             "left-out-channels",
             header.stored.saturating_sub(channel_count),
-            "channels other than colors and alpha were skipped",
+            "channels skipped, since they are neither colors nor alpha",
         ),
     ];
     for (code, count, what) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
-        warnings.note(options.faults, code, Diagnostic::at(&pieces.file, 0, format!("{count} {what}")))?;
+        warnings.note(options.faults, code, Diagnostic::at(&pieces.file, 0, format!("{what}: {count}")))?;
         warnings.count(code, count as u64 - 1);
     }
     let planes = if header.has_packets {
@@ -69,7 +69,7 @@ fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usiz
 /// in 2 bytes, or 4 in a PSB.
 fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
-    let table = pieces.take(header.height * header.stored * size_bytes, "rows")?;
+    let table = pieces.take(header.height * header.stored * size_bytes, "row sizes")?;
     let sizes = |plane: usize| {
         let start = plane * header.height * size_bytes;
         let sizes = table.get(start..start + header.height * size_bytes).unwrap_or_default();

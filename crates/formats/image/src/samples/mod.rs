@@ -111,8 +111,8 @@ pub fn check_image(image: &Image) -> Result<()> {
     let Image { width, height, channels, samples, .. } = image;
     let fault = |message: String| Err(Error::new(ErrorKind::Usage, message));
     if image.sample_count() != Some(samples.len()) {
-        let size = format!("{width} x {height} pixels of {} channels", channels.count());
-        return fault(format!("the image has {} samples; expected those of {size}", samples.len()));
+        let size = format!("{width} x {height} x {}", channels.count());
+        return fault(format!("the image has {} samples; expected {size}", samples.len()));
     }
     // Cannot overflow: the colors have at least as many samples.
     let pixels = width * height;

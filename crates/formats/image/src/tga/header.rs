@@ -249,7 +249,7 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHe
     let mut raw = TgaRaw { bytes: [0; HEADER_BYTES], file };
     let count = bytes.read(0, &mut raw.bytes)?;
     if count < HEADER_BYTES {
-        return Err(fault(file, count as u64, "unexpected end of file in the header of 18 bytes"));
+        return Err(fault(file, count as u64, "unexpected end of file in the 18-byte header"));
     }
     let [is_mapped, is_gray, has_packets] = raw.kind()?;
     let width = raw.short(12);

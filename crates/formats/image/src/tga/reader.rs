@@ -99,7 +99,7 @@ impl TgaInput<'_> {
 
     /// Creates the error for a pixel with an index outside the color map.
     fn unmapped(&self, offset: u64) -> Error {
-        fault(&self.file, offset, "this pixel refers to a color outside the color map")
+        fault(&self.file, offset, "color map index out of range")
     }
 
     /// Reads all rows. Returns the number of threads used, and the alpha type in the extension area.
@@ -123,7 +123,7 @@ impl TgaInput<'_> {
             Some(Packed { window, packets }) => match packets.left() {
                 0 => self.alpha_type(window.offset(), window.rest())?,
                 left => {
-                    let message = format!("the last packet has {left} more pixels than the image");
+                    let message = format!("excess pixels in the last packet: {left}");
                     return Err(fault(&self.file, window.offset(), message));
                 }
             },

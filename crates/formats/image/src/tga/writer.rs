@@ -26,11 +26,12 @@ pub fn write(
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
     let Samples::U8(samples) = &image.samples else {
-        let error = Error::new(ErrorKind::Usage, "TGA stores 8-bit samples");
+        let error = Error::new(ErrorKind::Usage, "TGA stores only 8-bit samples");
         return Err(error.with_hint("convert them to 8 bits first, or write HDR, which stores floats"));
     };
     let too_large = |_| {
-        let message = format!("TGA stores at most 65535 x 65535 pixels, not {} x {}", image.width, image.height);
+        let message =
+            format!("TGA cannot store {} x {} pixels; expected at most 65535 x 65535", image.width, image.height);
         Error::new(ErrorKind::Usage, message)
     };
     let width = u16::try_from(image.width).map_err(too_large)?;

@@ -91,13 +91,13 @@ impl SogMeta {
         let document: SogDocument = serde_json::from_slice(text).map_err(|error| invalid(&error, file))?;
         let is_first = document.version.is_none_or(|version| version == 1);
         if let Some(version) = document.version.filter(|version| !(1..=2).contains(version)) {
-            let message = format!("unsupported SOG version {version}: versions 1 and 2 can be read");
+            let message = format!("unsupported SOG version {version}; expected 1 or 2");
             return Err(in_file(file, message).into_error(ErrorKind::Unsupported));
         }
         // Version 1 may have the count only in the shape of `means`.
         let shape = document.means.shape.as_ref().and_then(|shape| shape.first().copied());
         let count = document.count.or(shape.filter(|_| is_first));
-        let count = count.ok_or_else(|| wrong(file, "the number of splats is missing"))?;
+        let count = count.ok_or_else(|| wrong(file, "missing number of splats (`count`)"))?;
         let count = checked_count(count, file, limits)?;
         SogMeta::from_document(document, is_first, count).map_err(|message| wrong(file, message))
     }
@@ -156,7 +156,7 @@ fn files(document: SogDocument) -> Checked<Vec<String>> {
     let mut files = Vec::new();
     for (name, names, count) in required.into_iter().chain(more) {
         if names.len() != count {
-            return Err(format!("`{name}` has {} files; expected {count}", names.len()));
+            return Err(format!("`{name}.files` has length {}; expected {count}", names.len()));
         }
         files.extend(names);
     }
@@ -169,7 +169,7 @@ fn means(part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
     // Positions become `f32`, so the ends of the ranges must fit.
     let is_finite = |value: f64| (value.abs().exp_m1() as f32).is_finite();
     match ranges.as_flattened().iter().find(|value| !is_finite(**value)) {
-        Some(value) => Err(format!("a range of `means` has {value}, which is too large for a position")),
+        Some(value) => Err(format!("invalid range of `means`: {value} is too large for a position")),
         None => Ok(ranges),
     }
 }
@@ -178,7 +178,7 @@ fn means(part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
 fn ranges<const N: usize>(name: &str, part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; N]> {
     let side = |side: &Option<Vec<f64>>, which: &str| -> Checked<[f64; N]> {
         let values = side.as_deref().unwrap_or_default();
-        values.try_into().map_err(|_| format!("`{name}` has {} values in `{which}`; expected {N}", values.len()))
+        values.try_into().map_err(|_| format!("`{name}.{which}` has length {}; expected {N}", values.len()))
     };
     let [mins, maxs] = [side(&part.mins, "mins")?, side(&part.maxs, "maxs")?];
     Ok(std::array::from_fn(|at| [mins[at], maxs[at]]))
@@ -200,7 +200,7 @@ impl SogTables {
         let [red, green, blue, opacity] = ranges::<4>("sh0", &document.sh0)?;
         let harmonics = match &document.sh_n {
             Some(part) => {
-                let missing = || "`shN` has no `mins` or `maxs`".to_owned();
+                let missing = || "missing `shN.mins` or `shN.maxs`".to_owned();
                 let min = part.mins.ok_or_else(missing)?;
                 let max = part.maxs.ok_or_else(missing)?;
                 Some(Harmonics { bands: None, count: None, table: even("shN", [min, max])? })
@@ -219,9 +219,13 @@ impl SogTables {
     fn of_codebooks(document: &SogDocument) -> Checked<SogTables> {
         let harmonics = match &document.sh_n {
             Some(part) => {
-                let bands = part.bands.filter(|bands| (1..4).contains(bands)).ok_or("`shN.bands` must be 1 to 3")?;
+                let bands = part
+                    .bands
+                    .filter(|bands| (1..4).contains(bands))
+                    .ok_or("missing or invalid `shN.bands`; expected 1 to 3")?;
                 let is_possible = |count: &u64| (1..=MAX_ENTRIES).contains(count);
-                let count = part.count.filter(is_possible).ok_or("`shN` has no `count` of 1 to 65536")?;
+                let count =
+                    part.count.filter(is_possible).ok_or("missing or invalid `shN.count`; expected 1 to 65536")?;
                 let table = codebook("shN", part.codebook.as_deref())?;
                 Some(Harmonics { bands: Some(bands as usize), count: Some(count as usize), table })
             }
@@ -242,7 +246,7 @@ impl SogTables {
 fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
     let values = values.unwrap_or_default();
     let Ok(values) = <&[Option<f64>; 256]>::try_from(values) else {
-        return Err(format!("the codebook of `{name}` has {} numbers; expected 256", values.len()));
+        return Err(format!("`{name}.codebook` has length {}; expected 256", values.len()));
     };
     let mut numbers = values.map(|value| value.unwrap_or(f64::NAN));
     if values[0].is_none() {

@@ -96,7 +96,7 @@ fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Resu
     // One byte beyond the limit shows that the text exceeds it.
     bytes.read_as_claimed(0, max_bytes.saturating_add(1), &mut text)?;
     if text.len() > max_bytes {
-        let message = format!("the JSON of SOG is longer than the limit of {limit} bytes (header_bytes)");
+        let message = format!("the SOG JSON is longer than the limit of {limit} bytes (header_bytes)");
         return Err(Diagnostic::at(file, limit, message)
             .into_error(ErrorKind::Limit)
             .with_hint(limit_hint("header_bytes")));
@@ -110,7 +110,8 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
     let number_of_palette = meta.harmonics.as_ref().map(|_| meta::CENTROIDS);
     for (number, image) in images.iter().enumerate() {
         if Some(number) != number_of_palette && image.pixel_count() < meta.count && !planted("sog-pixels") {
-            let message = format!("{} x {} pixels are too few for {} splats", image.width, image.height, meta.count);
+            let message =
+                format!("the image has only {} x {} pixels for {} splats", image.width, image.height, meta.count);
             return Err(wrong(&image.name, message));
         }
     }
@@ -142,7 +143,7 @@ fn palette_degree(harmonics: &Harmonics, palette: &SogImage) -> Result<usize> {
     };
     let entries = ROW_ENTRIES * palette.height;
     if let Some(count) = harmonics.count.filter(|count| *count > entries) {
-        return Err(wrong(&palette.name, format!("the palette has room for {entries} entries of {count}")));
+        return Err(wrong(&palette.name, format!("the palette has room for {entries} entries; expected {count}")));
     }
     Ok(degree)
 }

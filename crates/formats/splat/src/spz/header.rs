@@ -49,7 +49,7 @@ impl SpzHeader {
         }
         let name = feed.name().clone();
         if have < HEADER_BYTES || !bytes.starts_with(MAGIC) {
-            return Err(fault(&name, 0, "not an SPZ file: it does not start with a header of 16 bytes and `NGSP`"));
+            return Err(fault(&name, 0, "not an SPZ file: it does not start with a 16-byte `NGSP` header"));
         }
         let number = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let [version, count] = [number(4), number(8)];
@@ -57,17 +57,19 @@ impl SpzHeader {
         let unsupported =
             |at, message: String| Err(Diagnostic::at(&name, at, message).into_error(ErrorKind::Unsupported));
         if !(1..=STREAMS).contains(&version) {
-            return unsupported(4, format!("unsupported SPZ version {version}: versions 1 to 4 can be read"));
+            return unsupported(4, format!("unsupported SPZ version {version}; expected 1 to 4"));
         }
         if usize::from(degree) >= HARMONICS.len() {
-            return unsupported(12, format!("unsupported degree {degree} of spherical harmonics: 0 to 4 can be read"));
+            return unsupported(12, format!("unsupported spherical harmonics degree {degree}; expected 0 to 4"));
         }
         // Version 1 stores halves, without fractional bits.
         if fractional_bits > MAX_FRACTIONAL_BITS && version > 1 {
             return Err(fault(
                 &name,
                 13,
-                format!("positions of 24 bits cannot have {fractional_bits} fractional bits"),
+                format!(
+                    "invalid number of fractional bits in 24-bit positions: {fractional_bits}; expected at most 24"
+                ),
             ));
         }
         let limit = limits.elements.min(u64::from(u32::MAX) - 1);

@@ -186,8 +186,7 @@ impl SpzReader<'_> {
         let is_there = |attribute: &SpzAttribute| count > 0 && attribute.bytes(version, degree) > 0;
         let present: Vec<SpzAttribute> = SpzAttribute::ALL.into_iter().filter(is_there).collect();
         if usize::from(self.header.streams) != present.len() {
-            let message =
-                format!("the file has {} streams, and its header needs {}", self.header.streams, present.len());
+            let message = format!("the header declares {} streams; expected {}", self.header.streams, present.len());
             return Err(fault(&name, 15, message));
         }
         let mut sizes = [[0u8; TABLE_ROW_BYTES]; SpzAttribute::ALL.len()];
@@ -247,7 +246,7 @@ impl SpzReader<'_> {
             return Err(fault(
                 feed.name(),
                 start,
-                format!("the stream of {} is not compressed by zstd", attribute.name()),
+                format!("the stream of {} is not compressed with zstd", attribute.name()),
             ));
         }
         let mut stream_feed = Feed::new(plain, None);
@@ -257,7 +256,7 @@ impl SpzReader<'_> {
             return Err(fault(
                 feed.name(),
                 start,
-                format!("the stream of {} is longer than its size", attribute.name()),
+                format!("the stream of {} is longer than its declared size", attribute.name()),
             ));
         }
         stream_feed.check_end(Extent::Whole, &self.options.run.cancel)

@@ -36,7 +36,7 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
         return Ok(());
     }
     let message = format!("cannot write SPZ version {}", options.spz_version);
-    Err(Error::new(ErrorKind::Usage, message).with_hint("choose version 2, 3 or 4"))
+    Err(Error::new(ErrorKind::Usage, message).with_hint("set `spz_version` to 2, 3 or 4"))
 }
 
 /// Writes the splats of a scene: as one gzip member, or as streams in version 4.
@@ -177,7 +177,7 @@ fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
 fn precision(fractional_bits: u8, version: u8) -> String {
     let rotations = if u32::from(version) >= LONG_ROTATIONS { "0.0014" } else { "0.008" };
     format!(
-        "positions to 1/{}, opacities to 1/255, colors to 1/38, logarithms of scales to 1/16, rotations to {rotations}, \
+        "positions to 1/{}, opacities to 1/255, colors to 1/38, log scales to 1/16, rotations to {rotations}, \
          harmonics to 1/16 in the first degree and 1/8 above",
         1u32 << fractional_bits
     )

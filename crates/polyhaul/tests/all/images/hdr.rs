@@ -78,7 +78,7 @@ fn rows_of_all_kinds_follow_one_another() {
         bytes[last] = 0;
         error("x.hdr", &bytes).to_string()
     };
-    assert_eq!(changed(last, 0), format!("x.hdr: byte {last}: a run has no pixels"));
+    assert_eq!(changed(last, 0), format!("x.hdr: byte {last}: a run has length 0"));
     let run = bytes.len() - by_channel(6).len() - 1;
     let message = format!("x.hdr: byte {}: a run extends past the end of its row", run - 3);
     assert_eq!(changed(run, 8), message);

@@ -80,7 +80,7 @@ fn says(name: &str, words: &str) {
 fn errors_say_what_and_where() {
     says("empty", "0: unexpected end of file");
     says("no_iend", "57: unexpected end of file");
-    says("palette_idx_oob", "70: a pixel refers to a color outside the palette");
+    says("palette_idx_oob", "70: palette index out of range");
     says("bad_crc_idat", "53: not a valid PNG: the checksum of a chunk does not match its data");
     says("dim_0", "16: not a valid PNG: invalid image size");
 }

@@ -17,8 +17,8 @@ fn says(name: &str, words: &str) {
 
 #[test]
 fn errors_say_what_and_where() {
-    says("empty", "0: unexpected end of file in the header of 18 bytes");
-    says("trunc_header", "10: unexpected end of file in the header of 18 bytes");
+    says("empty", "0: unexpected end of file in the 18-byte header");
+    says("trunc_header", "10: unexpected end of file in the 18-byte header");
     says("zero_by_zero", "12: the image is empty (0 x 0 pixels)");
     says("type_99", "2: invalid image type 99; expected 1, 2, 3, 9, 10 or 11");
     says("bpp0", "16: invalid color depth of 0 bits; expected 15, 16, 24 or 32");
@@ -31,7 +31,7 @@ fn errors_say_what_and_where() {
 #[test]
 fn the_first_error_is_found_however_a_file_is_read() {
     let error = error(&file("regression/short_and_unmapped.tga"));
-    assert_eq!(error.to_string(), "x.tga: byte 29: this pixel refers to a color outside the color map");
+    assert_eq!(error.to_string(), "x.tga: byte 29: color map index out of range");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn colors_that_the_map_does_not_have_are_found() {
         let mut numbers = [5; 6];
         numbers[place] = index;
         file.extend(numbers);
-        let message = format!("x.tga: byte {}: this pixel refers to a color outside the color map", 24 + place);
+        let message = format!("x.tga: byte {}: color map index out of range", 24 + place);
         assert_eq!(error(&file).to_string(), message);
     }
 }
@@ -63,7 +63,7 @@ fn colors_that_the_map_does_not_have_are_found_in_packets() {
         // The rest of the file does not cause an earlier error.
         for size in [start + place + 1, file.len()] {
             let at = start + place;
-            let message = format!("x.tga: byte {at}: this pixel refers to a color outside the color map");
+            let message = format!("x.tga: byte {at}: color map index out of range");
             assert_eq!(error(&file[..size]).to_string(), message);
         }
     }
