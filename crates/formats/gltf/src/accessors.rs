@@ -145,8 +145,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         };
         let end = u128::from(offset) + size;
         if end > u128::from(view.byte_length) {
-            let excess = format!("{end} of {} bytes", view.byte_length);
-            return Err(malformed(format!("{path}: byteOffset + byteLength exceeds bufferViews[{index}] ({excess})")));
+            let excess = format!("expected at least {end} bytes, found {}", view.byte_length);
+            return Err(malformed(format!("{path} exceeds bufferViews[{index}]: {excess}")));
         }
         // Opened only after all checks: an invalid accessor opens no file.
         let (home, view_start) = self.open_view(index)?;
@@ -197,8 +197,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         };
         let end = u128::from(offset) + u128::from(len);
         if end > u128::from(owner.byte_length) {
-            let excess = format!("{end} of {} bytes", owner.byte_length);
-            let message = format!("bufferViews[{index}]: byteOffset + byteLength exceeds buffers[{number}] ({excess})");
+            let excess = format!("expected at least {end} bytes, found {}", owner.byte_length);
+            let message = format!("bufferViews[{index}] exceeds buffers[{number}]: {excess}");
             return Err(malformed(message));
         }
         let added = self.buffers.open(number)?;
@@ -216,7 +216,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         let path = format!("accessors[{}].sparse", layout.accessor);
         let count = self.count(sparse.count, layout.accessor)?;
         if count > layout.count {
-            return Err(malformed(format!("{path}: {count} of {} elements", layout.count)));
+            return Err(malformed(format!("{path}: count {count} exceeds the accessor's {} elements", layout.count)));
         }
         let index = Component::from_number(sparse.indices.component_type).filter(|index| index.is_index());
         let index = index.ok_or_else(|| malformed(format!("{path}.indices: invalid componentType")))?;

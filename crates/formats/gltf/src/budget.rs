@@ -48,7 +48,7 @@ impl Budget {
         if self.decoded <= limit || planted("gltf-decoded") {
             return Ok(());
         }
-        Err(over_limit("compressed views become too many bytes", limit, "included_bytes"))
+        Err(over_limit("compressed buffer views decode to too many bytes", limit, "included_bytes"))
     }
 
     /// Charges `bytes` read from a buffer.
@@ -58,7 +58,7 @@ impl Budget {
         if self.used <= self.owned.saturating_add(self.decoded).saturating_add(extra) {
             return Ok(());
         }
-        Err(over_limit("too many bytes are repeated or not in a buffer", extra, "included_bytes"))
+        Err(over_limit("too many bytes are read repeatedly or not in a buffer", extra, "included_bytes"))
     }
 
     /// Charges `count` instances that take `bytes` each in memory and `stored` bytes each in the file. Instances are

@@ -80,7 +80,7 @@ impl OpenBuffers<'_> {
                     }
                     let out = &mut scratch[..len];
                     if bytes.read(chunk_start.saturating_add(offset), out)? < len {
-                        return Err(malformed("unexpected end of the file in its binary chunk"));
+                        return Err(malformed("unexpected end of file in the binary chunk"));
                     }
                     return Ok(out);
                 }
@@ -150,8 +150,8 @@ impl<'a, 'f> Buffers<'a, 'f> {
                 // Fallback buffers of these extensions have no data.
                 let fallback = buffer.extensions.keys().find(|name| name.ends_with("_meshopt_compression"));
                 return Err(match fallback {
-                    Some(name) => unsupported(format!("buffers[{index}] has no data without the extension `{name}`")),
-                    None => malformed(format!("buffers[{index}] has no data: neither a URI nor a binary chunk")),
+                    Some(name) => unsupported(format!("buffers[{index}] is a fallback without data for `{name}`")),
+                    None => malformed(format!("buffers[{index}] has no data: expected a URI or a binary chunk")),
                 });
             }
         };

@@ -31,7 +31,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     }
     let file: Arc<str> = bytes.name().into();
     if count < HEADER_BYTES {
-        return Err(fault(&file, count as u64, "unexpected end of the file in its header"));
+        return Err(fault(&file, count as u64, "unexpected end of file in the header"));
     }
     let number = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     if number(4) != VERSION {
@@ -60,7 +60,7 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
         json.splice(0..0, head.iter().copied());
     }
     if json.len() as u64 > limit {
-        return Err(over_limit("the JSON is too long", limit, "line_bytes"));
+        return Err(over_limit("the JSON has too many bytes", limit, "line_bytes"));
     }
     Ok(json)
 }
@@ -83,7 +83,7 @@ impl<'a> ChunkReader<'a, '_> {
             return Err(fault(&self.file, offset, "the first chunk is not JSON"));
         }
         if len > self.limits.line_bytes {
-            return Err(over_limit("the JSON is too long", self.limits.line_bytes, "line_bytes"));
+            return Err(over_limit("the JSON has too many bytes", self.limits.line_bytes, "line_bytes"));
         }
         let start = offset + CHUNK_HEADER_BYTES as u64;
         let mut json = self.read_range(start, len)?;
@@ -181,7 +181,7 @@ impl<'a> ChunkReader<'a, '_> {
     }
 
     fn cut(&self, start: u64, len: u64, size: u64) -> polyhaul_model::error::Error {
-        let message = format!("unexpected end of the file in a chunk of {len} bytes that starts at byte {start}");
+        let message = format!("unexpected end of file in a chunk of {len} bytes that starts at byte {start}");
         fault(&self.file, size, message)
     }
 }

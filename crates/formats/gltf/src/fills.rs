@@ -348,7 +348,7 @@ impl SparseChange {
         let is_ascending = self.replaced.is_sorted_by(|a, b| a < b);
         if !is_ascending || self.replaced.last().is_some_and(|&last| last as usize >= count) {
             let path = format!("accessors[{accessor}].sparse.indices");
-            return Err(malformed(format!("{path} are not ascending, or not below {count}")));
+            return Err(malformed(format!("{path} must be strictly ascending and less than {count}")));
         }
         let wrong = || Error::new(polyhaul_model::error::ErrorKind::Internal, "sparse values have no destination");
         match &mut fill.target {

@@ -208,7 +208,7 @@ fn triangles(mesh: &Mesh, faces: Range<usize>, has_slots: bool) -> Result<Vec<Ma
             add(0, faces)?;
         }
     } else {
-        let slots = mesh.face_materials.get(faces).ok_or_else(|| wrong("has more faces than material slots"))?;
+        let slots = mesh.face_materials.get(faces).ok_or_else(|| wrong("has more faces than material indices"))?;
         for same in slots.chunk_by(|a, b| a == b) {
             add(u32::try_from(same[0]).unwrap_or(NONE), start..start + same.len())?;
             start += same.len();
@@ -257,7 +257,7 @@ fn points(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<VertexBlock>
 
 fn check(positions: &[u32], mesh: &Mesh) -> Result<()> {
     match positions.iter().find(|&&position| position as usize >= mesh.positions.len()) {
-        Some(position) => Err(wrong(&format!("refers to position {position}, which it does not have"))),
+        Some(position) => Err(wrong(&format!("refers to position {position}, which is out of range"))),
         None => Ok(()),
     }
 }

@@ -102,7 +102,7 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
         }
     }
     match is_below.iter().position(|is_below| !is_below) {
-        Some(index) => Err(malformed(format!("nodes[{index}] is below itself, or below such a node"))),
+        Some(index) => Err(malformed(format!("the node hierarchy has a cycle: nodes[{index}] is in it or below it"))),
         None => Ok(()),
     }
 }
@@ -133,7 +133,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
         is_listed[index] = true;
         if parent != NO_PARENT {
             has_child = true;
-            log.note("listed-node", format!("{path}: nodes[{index}] is a child of nodes[{parent}]"))?;
+            log.note("listed-node", format!("{path}: nodes[{index}] is not a root, but a child of nodes[{parent}]"))?;
         }
         try_push(&mut roots, (index, NodeWorld::IDENTITY), "nodes")?;
     }
@@ -283,8 +283,8 @@ mod tests {
     #[test]
     fn cycles_and_shared_children_are_errors() {
         let cases = [
-            (json!({"nodes": [{"children": [0]}]}), "below itself"),
-            (json!({"nodes": [{"children": [1]}, {"children": [0]}, {}]}), "nodes[0] is below itself"),
+            (json!({"nodes": [{"children": [0]}]}), "the node hierarchy has a cycle"),
+            (json!({"nodes": [{"children": [1]}, {"children": [0]}, {}]}), "cycle: nodes[0] is in it"),
             (
                 json!({"nodes": [{"children": [1]}, {}, {"children": [1]}]}),
                 "nodes[1] is a child of nodes[0] and of nodes[2]",

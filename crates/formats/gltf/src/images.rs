@@ -90,7 +90,7 @@ impl ImageReader<'_> {
             return self.checked(max_bytes as u64).and_then(|_| data.decode());
         }
         let view = image.buffer_view.and_then(|view| document.buffer_views.get(view));
-        let view = view.ok_or_else(|| malformed(format!("images[{index}] is not inside the file")))?;
+        let view = view.ok_or_else(|| malformed(format!("images[{index}] is not embedded in the file")))?;
         let buffer = view.buffer.and_then(|buffer| document.buffers.get(buffer));
         let buffer = buffer.filter(|buffer| is_inside(view, buffer.byte_length));
         let buffer = buffer.ok_or_else(|| malformed(format!("images[{index}]: its buffer view is invalid")))?;
@@ -171,7 +171,7 @@ impl<'a> ImageNames<'a> {
         values: &mut AccessorValues<'_, '_>,
     ) -> Result<NameOrReason<String>> {
         let Some(file) = self.file else {
-            return Ok(Err("an image inside the file was dropped, because the file cannot be opened again".into()));
+            return Ok(Err("an embedded image was dropped, because the file cannot be opened again".into()));
         };
         let shared = image.buffer_view.and_then(|view| self.by_view.get(&view)).copied();
         let index = shared.unwrap_or(index);
@@ -180,7 +180,7 @@ impl<'a> ImageNames<'a> {
         }
         let name = match self.extension(image, values)? {
             Ok(extension) => Ok(format!("{file}{MARK}{index}.{extension}")),
-            Err(why) => Err(format!("an image inside the file was dropped: {why}")),
+            Err(why) => Err(format!("an embedded image was dropped: {why}")),
         };
         self.names.try_reserve(1).map_err(|_| Error::memory("names"))?;
         self.names.insert(index, name.clone());
@@ -203,7 +203,7 @@ impl<'a> ImageNames<'a> {
         };
         let view = image.buffer_view.and_then(|index| Some((index, self.document.buffer_views.get(index)?)));
         if data.is_none() && !view.is_some_and(|(_, view)| self.take(view)) {
-            return Ok(Err("its buffer view is invalid, or overlaps others".into()));
+            return Ok(Err("its buffer view is invalid or overlaps others".into()));
         }
         let claimed = image.mime_type.as_deref().or(data.as_ref().map(|data| data.media_type));
         // Generic media types carry no information, so the content decides.

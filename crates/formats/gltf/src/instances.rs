@@ -106,7 +106,7 @@ impl InstancePlanner<'_, '_, '_> {
         let count = *self.count.get_or_insert(layout.count);
         // No attribute of instances can have 32-bit integers.
         if count != layout.count || layout.component == Component::U32 {
-            return Err(malformed(format!("{}: attributes of {count} and {} instances", self.path, layout.count)));
+            return Err(malformed(format!("{}: attributes differ in count: {count} and {}", self.path, layout.count)));
         }
         let limit = self.values.limits.instanced_objects;
         if count as u64 > limit {

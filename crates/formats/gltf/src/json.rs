@@ -98,7 +98,7 @@ pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Li
     check_version(&document.asset)?;
     let materials = document.materials.len() as u64;
     if materials > limits.materials {
-        return Err(over_limit(&format!("{materials} materials"), limits.materials, "materials"));
+        return Err(over_limit(&format!("the file has {materials} materials"), limits.materials, "materials"));
     }
     Ok(document)
 }
@@ -129,7 +129,7 @@ pub(crate) fn check_extensions(document: &Document) -> Result<()> {
         let is_listed = [&READ[..], &HARMLESS, &IMAGES].iter().any(|list| list.contains(&name.as_str()));
         // A material is usable without its extension.
         if !is_listed && !MATERIALS.iter().any(|start| name.starts_with(start)) {
-            return Err(unsupported(format!("the file requires the extension `{}`", names::shown(name))));
+            return Err(unsupported(format!("the file requires the unsupported extension `{}`", names::shown(name))));
         }
     }
     Ok(())

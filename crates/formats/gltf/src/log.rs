@@ -22,7 +22,7 @@ pub(crate) fn unsupported(message: impl Into<String>) -> Error {
 
 /// Creates the error for data over the limit `name`, with the limit in the message.
 pub(crate) fn over_limit(message: &str, limit: u64, name: &str) -> Error {
-    let message = format!("{message} (limit {limit}, {name})");
+    let message = format!("{message}; the limit is {limit} ({name})");
     Error::new(ErrorKind::Limit, message).with_hint(limit_hint(name))
 }
 
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!((warnings.total(), warnings.kept()[0].diagnostic.to_string()), (5, "a.glb: first".into()));
         assert_eq!(located(malformed("x"), "a.glb").to_string(), "a.glb: x");
         let error = located(over_limit("too many", 5, "objects"), "a.glb");
-        assert!(error.diagnostic().hint.is_some() && error.to_string() == "a.glb: too many (limit 5, objects)");
+        assert!(error.diagnostic().hint.is_some() && error.to_string() == "a.glb: too many; the limit is 5 (objects)");
     }
 
     #[test]

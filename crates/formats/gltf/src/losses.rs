@@ -17,7 +17,7 @@ use polyhaul_spill::paced;
 use std::collections::HashSet;
 
 const SPLATS_CHANGED: &str =
-    "Gaussian splats were converted: logits to opacities (to 6e-8), logarithms to scales, quaternions to unit length";
+    "Gaussian splats were converted: logits to opacities (within 6e-8), log scales to scales, rotations normalized";
 
 /// Warns about everything that the file will not contain, or will contain changed.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
@@ -65,8 +65,8 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let vertex_groups = each_mesh().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
         LeftOut::named("left-out-objects", "objects without elements, which readers skip", bare),
-        LeftOut { code: "left-out-names", what: "different names of instances", ..plan.changes.names.clone() },
-        LeftOut::named("left-out-columns", "face columns, lists and columns of the same name", columns),
+        LeftOut { code: "left-out-names", what: "names of individual instances", ..plan.changes.names.clone() },
+        LeftOut::named("left-out-columns", "face columns, list columns and columns with duplicate names", columns),
         LeftOut::named(
             "left-out-material-properties",
             "properties of materials",
@@ -147,8 +147,8 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
 fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
     let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
     let transforms = format!(
-        "transforms of instances were rounded to a translation, a rotation and a scale: they changed by at most {:.1e} \
-         of their size",
+        "instance transforms were decomposed into translation, rotation and scale: rounding changed them by at most \
+         {:.1e} of their size",
         changes.transform_error
     );
     let kinds = [

@@ -53,7 +53,7 @@ pub(crate) fn materials<'a>(
 /// Fails if a name exceeds the limit.
 pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     if name.len() as u64 > limits.name_bytes {
-        return Err(over_limit(&format!("name of {} bytes", name.len()), limits.name_bytes, "name_bytes"));
+        return Err(over_limit(&format!("a name has {} bytes", name.len()), limits.name_bytes, "name_bytes"));
     }
     Ok(())
 }
@@ -199,7 +199,7 @@ impl MaterialReader<'_, '_, '_> {
         let transform: Option<TextureTransform> = extension(&info.extensions, "KHR_texture_transform", &path)?;
         let transform = transform.unwrap_or_default();
         let coordinates = transform.tex_coord.unwrap_or(info.tex_coord) as u64;
-        self.lose("left-out-texture-coordinates", coordinates != 0, "a texture uses other than the first uvs")?;
+        self.lose("left-out-texture-coordinates", coordinates != 0, "a texture was changed to use the first UV set")?;
         self.lose("left-out-texture-rotations", transform.rotation != 0.0, "the rotation of a texture was dropped")?;
         let mut map = TextureMap { kind, file, channel, clamp: self.clamp(info)?, ..TextureMap::default() };
         if transform.offset.is_some() || transform.scale.is_some() {
@@ -218,7 +218,7 @@ impl MaterialReader<'_, '_, '_> {
     /// Returns the name of a texture's image; `None` if it cannot be read.
     fn file(&mut self, info: &TextureInfo) -> Result<Option<String>> {
         let path = format!("materials[{}]", self.index);
-        let index = info.index.ok_or_else(|| malformed(format!("{path}: a texture has no index")))?;
+        let index = info.index.ok_or_else(|| malformed(format!("{path}: the index of a texture is missing")))?;
         let Some(texture) = self.document.textures.get(index) else {
             return Err(malformed(format!("{path}: textures[{index}] does not exist")));
         };
@@ -226,7 +226,7 @@ impl MaterialReader<'_, '_, '_> {
         let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(whole::index));
         let other = sources.filter_map(|source| usize::try_from(source).ok()).next();
         let Some(source) = texture.source.or(other) else {
-            self.lose("left-out-images", true, "a texture has no image")?;
+            self.lose("left-out-images", true, "a texture without an image was dropped")?;
             return Ok(None);
         };
         let Some(image) = self.document.images.get(source) else {
@@ -254,7 +254,7 @@ impl MaterialReader<'_, '_, '_> {
         self.lose(
             "left-out-wrap-modes",
             modes[0] != modes[1] || !matches!(modes[0], CLAMP_TO_EDGE | REPEAT),
-            "a texture is mirrored, or clamped in one direction",
+            "the wrap mode of a texture (mirrored, or clamped in one direction) was changed to repeat",
         )?;
         Ok((modes == [CLAMP_TO_EDGE; 2]).then_some(true))
     }

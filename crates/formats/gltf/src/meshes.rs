@@ -100,7 +100,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let MeshDraft { plan, mesh, faces, lists } = draft;
         let mesh = Mesh { faces, ..mesh };
         let cut = plan.streams.cut.load(Relaxed);
-        self.log.lose("clamped-color", cut, || "vertex colors were cut to values from 0 to 1".into())?;
+        self.log.lose("clamped-color", cut, || "vertex colors were clamped to the range 0 to 1".into())?;
         let cut = plan.streams.cut_splats.load(Relaxed);
         self.log.lose("clamped-numbers", cut, || SPLATS_CUT.into())?;
         let (uvs, normals) = plan.streams.starts()?;
@@ -202,7 +202,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             let extension = splats::check(primitive, &part.path, self.log)?;
             let merged = merged.get_or_insert(extension);
             if merged.has_linear_colors != extension.has_linear_colors {
-                return Err(unsupported(format!("{}: the mesh mixes splats of two color spaces", part.path)));
+                return Err(unsupported(format!("{}: splats with mixed color spaces are not supported", part.path)));
             }
             merged.degree = merged.degree.max(extension.degree);
         }
@@ -229,7 +229,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let user = format!("{}.indices", part.path);
         let layout = self.values.layout(index, &user, &[1], self.log)?;
         if !layout.component.is_index() {
-            return Err(malformed(format!("{user}: accessors[{index}] is not of unsigned integers")));
+            return Err(malformed(format!("{user}: accessors[{index}] must have unsigned integers")));
         }
         refuse_draco(primitive, &layout, &part.path)?;
         if layout.span.is_none() {
@@ -257,7 +257,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         if primitive.attributes.contains_key("POSITION") {
             return Ok(Some(topology));
         }
-        self.log.lose("left-out-primitives", 1, || format!("{path} has no positions"))?;
+        self.log.lose("left-out-primitives", 1, || format!("{path} was dropped: it has no `POSITION` attribute"))?;
         Ok(None)
     }
 
@@ -266,7 +266,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         let user = format!("{path}.attributes.POSITION");
         let positions = self.values.layout(index, &user, &[3], self.log)?;
         if positions.component == Component::U32 {
-            return Err(malformed(format!("{user}: accessors[{index}] has the wrong componentType 5125")));
+            return Err(malformed(format!("{user}: accessors[{index}] has the wrong componentType 5125 (u32)")));
         }
         refuse_draco(primitive, &positions, path)?;
         let limit = self.max_elements();
@@ -300,7 +300,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             builder.add_others(part, plan.sets[part.set].base, vertices)?;
         }
         if excess > 0 {
-            self.log.note("extra-value", format!("{}: the last {excess} vertices are of no element", part.path))?;
+            self.log.note("extra-value", format!("{}: ignored excess vertices at the end: {excess}", part.path))?;
         }
         Ok(())
     }
@@ -321,7 +321,7 @@ impl<'a> MeshPlan<'a> {
         self.streams.make_room(&self.sets, self.total, &mut mesh)?;
         let corners: usize = self.parts.iter().map(|part| part.count).sum();
         if corners as u64 > limit {
-            return Err(over_limit("too many corners of faces or lines", limit, "elements"));
+            return Err(over_limit("too many face and line corners", limit, "elements"));
         }
         if !self.is_direct() {
             for part in &self.parts {
@@ -360,14 +360,14 @@ impl MeshDraft<'_> {
     }
 }
 
-const SPLATS_CUT: &str = "values of Gaussian splats were clamped: opacities to 0 to 1, and scales to at least 0 \
-                          (drafts of the extension had logarithms)";
+const SPLATS_CUT: &str = "values of Gaussian splats were clamped: opacities to the range 0 to 1, scales to at least 0 \
+                          (drafts of the extension stored logarithms)";
 
 /// Fails for Draco primitives: without a view, their values would silently be zeros.
 fn refuse_draco(primitive: &Primitive, layout: &AccessorLayout, path: &str) -> Result<()> {
     let name = "KHR_draco_mesh_compression";
     if layout.is_zero() && primitive.extensions.contains_key(name) {
-        return Err(unsupported(format!("{path} has no data without the extension `{name}`")));
+        return Err(unsupported(format!("{path} is compressed with `{name}`, which is not supported")));
     }
     Ok(())
 }

@@ -187,10 +187,11 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
         }
     }
     if reached as u64 > values.limits.objects {
-        return Err(over_limit(&format!("{reached} nodes with meshes"), values.limits.objects, "objects"));
+        return Err(over_limit(&format!("the scene has {reached} mesh nodes"), values.limits.objects, "objects"));
     }
     let others = document.nodes.iter().enumerate().filter(|(number, node)| node.mesh.is_some() && !is_reached[*number]);
-    let words = ["node with a mesh is not in the default scene", "nodes with meshes are not in the default scene"];
+    let words =
+        ["mesh node outside the default scene was dropped", "mesh nodes outside the default scene were dropped"];
     log.lose_named("left-out-nodes", words, others.map(|(_, node)| node.name.as_deref()))?;
     Ok(placed)
 }
@@ -244,7 +245,7 @@ impl SceneBuilder<'_, '_, '_> {
             }
         }
         let others = self.values.document.meshes.iter().zip(is_used).filter(|(_, is_used)| !is_used);
-        let words = ["mesh is not in the default scene", "meshes are not in the default scene"];
+        let words = ["mesh outside the default scene was dropped", "meshes outside the default scene were dropped"];
         self.log.lose_named("left-out-meshes", words, others.map(|(mesh, _)| mesh.name.as_deref()))
     }
 
@@ -314,7 +315,7 @@ impl SceneBuilder<'_, '_, '_> {
             try_push(&mut self.scene.infos, LINEAR_COLORS.to_owned(), "remarks")?;
         }
         if self.splats.iter().any(|other| other.has_linear_colors != first.has_linear_colors) {
-            return Err(unsupported("the file mixes splats of two color spaces"));
+            return Err(unsupported("splats with mixed color spaces are not supported"));
         }
         transform_axes(&mut self.scene, AXES, 1.0, self.values.run)?;
         self.scene.axes = Axes::default();

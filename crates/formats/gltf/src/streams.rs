@@ -285,7 +285,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         let user = format!("{}.attributes.{}", set.path, names::shown(name));
         let layout = self.values.layout(index, &user, widths, self.log)?;
         if layout.component == Component::U32 {
-            return Err(malformed(format!("{user}: accessors[{index}] has the wrong componentType 5125")));
+            return Err(malformed(format!("{user}: accessors[{index}] has the wrong componentType 5125 (u32)")));
         }
         if layout.count == set.positions.count {
             return Ok(Some(layout));
@@ -354,7 +354,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
             }
             let Some(has_lists) = self.has_lists(name) else {
                 let shown = names::shown(name);
-                let message = || format!("the attribute `{shown}` of matrices or of 32-bit integers was dropped");
+                let message = || format!("the attribute `{shown}` was dropped: it has matrices or 32-bit integers");
                 self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
                 continue;
             };

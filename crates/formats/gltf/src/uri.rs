@@ -38,7 +38,7 @@ pub(crate) fn target(uri: &str) -> Result<UriTarget<'_>> {
     if !is_data {
         return decode_name(uri).map(UriTarget::File);
     }
-    let (kind, text) = uri[5..].split_once(',').ok_or_else(|| malformed("data URI without a comma"))?;
+    let (kind, text) = uri[5..].split_once(',').ok_or_else(|| malformed("invalid data URI: expected a comma"))?;
     let is_base64 = kind.rsplit(';').next().is_some_and(|last| last.eq_ignore_ascii_case("base64"));
     let media_type = kind.split(';').next().unwrap_or_default();
     Ok(UriTarget::Data(DataUri { media_type, text, is_base64 }))
@@ -107,7 +107,7 @@ pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
     let padding = text.len() - body.len();
     // Padding is optional, but must complete the last group.
     if body.len() % 4 == 1 || (padding > 0 && !text.len().is_multiple_of(4)) {
-        return Err(malformed(format!("base64 of {} digits is cut off", text.len())));
+        return Err(malformed(format!("invalid base64: {} digits, truncated or with wrong padding", text.len())));
     }
     let mut out = Vec::new();
     out.try_reserve_exact(body.len() / 4 * 3 + 2)?;

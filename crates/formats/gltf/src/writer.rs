@@ -59,8 +59,8 @@ impl<'a> GltfFile<'a> {
         let chunks = if binary == 0 { CHUNK_HEADER_BYTES } else { 2 * CHUNK_HEADER_BYTES };
         let total = (HEADER_BYTES + chunks + json.len()) as u64 + binary;
         let total = u32::try_from(total).map_err(|_| {
-            let message = format!("a .glb file cannot have more than 4 GiB, and this one would have {total} bytes");
-            Error::new(ErrorKind::Limit, message).with_hint("write a .gltf file, whose buffer is a separate file")
+            let message = format!("a .glb file cannot exceed 4 GiB, but this one would have {total} bytes");
+            Error::new(ErrorKind::Limit, message).with_hint("write a .gltf file with its buffer in a separate file")
         })?;
         let mut head = Vec::new();
         head.try_reserve_exact(HEADER_BYTES + chunks + json.len())?;

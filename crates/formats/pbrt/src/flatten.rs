@@ -108,7 +108,7 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
 
 #[cold]
 fn too_many(what: &str, count: u64, name: &str, limit: u64) -> Error {
-    let message = format!("the scene's instances multiply to {count} {what}, more than the limit of {limit} ({name})");
+    let message = format!("the scene's instances expand to {count} {what}, more than the limit of {limit} ({name})");
     let hint = format!("write each definition once with `--instances once`, or {} to {count}", limit_hint(name));
     Error::new(ErrorKind::Limit, message).with_hint(hint)
 }

@@ -224,5 +224,5 @@ impl Expanded {
 
 #[cold]
 fn too_many() -> Error {
-    Error::new(ErrorKind::Limit, "the instances multiply to more shapes or transforms than a scene can store (2^32)")
+    Error::new(ErrorKind::Limit, "the instances expand to more shapes or transforms than a scene can store (2^32)")
 }

@@ -94,7 +94,7 @@ impl<'t> ParsePiece<'t, '_> {
                 Err(self.lexer.fault(mark, "index-out-of-range", message))
             }
             None if !indices.len().is_multiple_of(width) => {
-                let result = if is_thorough { "" } else { "; the excess ones are ignored" };
+                let result = if is_thorough { "" } else { "; the excess indices are ignored" };
                 let message = wrong_index_count(&class, indices.len(), width) + result;
                 let mark = self.lexer.value_mark(mark, b"indices", indices.len() / width * width);
                 self.note(mark, "wrong-count", message)
@@ -177,7 +177,7 @@ impl<'t> ParsePiece<'t, '_> {
         let mut words = text.split(|byte| matches!(byte, b' ' | b'\t')).filter(|word| !word.is_empty());
         let kind = words.next();
         let Some((kind, name)) = kind.zip(words.next()) else {
-            let message = "this declaration has no type or name".to_owned();
+            let message = "incomplete parameter declaration".to_owned();
             return Err(self.complaint(mark, "bad-declaration", message, "a type and a name, as in \"float radius\""));
         };
         let renamed = match kind {

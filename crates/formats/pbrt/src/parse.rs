@@ -317,7 +317,7 @@ impl ParsePiece<'_, '_> {
     #[inline]
     fn name(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         if self.lexer.peek() != PbrtToken::String {
-            return Err(self.unexpected(directive, mark, "a string in quotes"));
+            return Err(self.unexpected(directive, mark, "a quoted string"));
         }
         self.string()
     }

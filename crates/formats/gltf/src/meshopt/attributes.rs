@@ -40,7 +40,7 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
     let is_new = match head {
         0xa0 => false,
         0xa1 => true,
-        _ => return Err("unknown version of attributes"),
+        _ => return Err("unknown attribute codec version"),
     };
     // The tail holds the first element's baseline and, in version 1, one channel mode per four bytes, after padding.
     let tail_bytes = if is_new { stride + stride / 4 } else { stride };

@@ -111,12 +111,12 @@ impl MeshoptExtension {
             return Err(malformed(format!("{path}: byteStride {stride} is invalid for this mode and filter")));
         }
         if mode == MeshoptMode::Triangles && !self.count.is_multiple_of(3) {
-            return Err(malformed(format!("{path}: {} indices are not triangles", self.count)));
+            return Err(malformed(format!("{path}: expected a multiple of 3 indices, found {}", self.count)));
         }
         // In 128 bits, since both numbers are arbitrary.
         if u128::from(stride) * u128::from(self.count) != u128::from(view.byte_length) {
             let sizes = format!("{} bytes for {} elements of {stride} bytes", view.byte_length, self.count);
-            return Err(malformed(format!("{path}: byteLength of the view is {sizes}")));
+            return Err(malformed(format!("{path}: byteLength of the view does not match: {sizes}")));
         }
         let too_large = || malformed(format!("{path}: too many elements"));
         usize::try_from(view.byte_length).map_err(|_| too_large())?;

@@ -9,7 +9,7 @@ pub(super) fn decode<const N: usize>(
     out: &mut [u8],
     to_bytes: impl Fn(u32) -> [u8; N],
 ) -> MeshoptResult<()> {
-    let data = bytes.strip_prefix(&[0xd1]).ok_or("unknown version of indices")?;
+    let data = bytes.strip_prefix(&[0xd1]).ok_or("unknown index codec version")?;
     // A tail of 4 bytes follows the data.
     let mut data = data.len().checked_sub(4).and_then(|end| data.get(..end)).ok_or(CUT)?;
     let mut last = [0_u32; 2];

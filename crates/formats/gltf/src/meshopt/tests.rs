@@ -80,7 +80,7 @@ fn broken_data_is_an_error_or_other_values() {
     let view = |mode, stride, count| MeshoptView { mode, stride, count, ..cases(CASES)[0].view };
     let failed = |view: MeshoptView, bytes: &[u8]| view.decode(bytes, 7).unwrap_err().to_string();
     let message = failed(view(MeshoptMode::Attributes, 4, 1), &[0xa2; 64]);
-    assert_eq!(message, "bufferViews[7]: invalid meshopt data: unknown version of attributes");
+    assert_eq!(message, "bufferViews[7]: invalid meshopt data: unknown attribute codec version");
     // An edge before the first triangle; an integer of six bytes.
     let mut bytes = [0; 18];
     bytes[0] = 0xe1;

@@ -9,7 +9,7 @@ pub(super) fn decode<const N: usize>(
     out: &mut [u8],
     to_bytes: impl Fn(u32) -> [u8; N],
 ) -> MeshoptResult<()> {
-    let mut data = bytes.strip_prefix(&[0xe1]).ok_or("unknown version of triangles")?;
+    let mut data = bytes.strip_prefix(&[0xe1]).ok_or("unknown triangle codec version")?;
     let (triangles, _) = out.as_chunks_mut::<N>().0.as_chunks_mut::<3>();
     let codes = take(&mut data, triangles.len())?;
     let (data, table) = data.split_last_chunk::<16>().ok_or(CUT)?;
@@ -40,7 +40,7 @@ impl<T: Copy + Default> Recent<T> {
     fn get(&self, age: u8) -> MeshoptResult<T> {
         let age = usize::from(age);
         if age >= self.count {
-            return Err("a triangle refers to one before the first");
+            return Err("a triangle refers to an edge or vertex before the first");
         }
         Ok(self.values[(self.count - 1 - age) % 16])
     }

@@ -147,7 +147,7 @@ fn texture_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
 fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<EntityFault> {
     let mut faults = Vec::new();
     if !known::is_class(kind, class) && versions::of_class(kind, class).is_none() {
-        faults.push(("unknown-class", format!("pbrt has no {} `{}`", kind.name(), shown(class))));
+        faults.push(("unknown-class", format!("unknown pbrt {} `{}`", kind.name(), shown(class))));
     }
     for parameter in parameters.iter() {
         let name = parameter.name;

@@ -329,7 +329,7 @@ impl PbrtScene<'_> {
     fn note_version(&mut self, spot: Spot, what: &str, version: PbrtVersion) -> Result<()> {
         self.warned_of_version = true;
         let message = format!(
-            "the {what} is from {} and unknown to pbrt-v4; no more outdated names will be reported",
+            "the {what} is from {} and is not supported by pbrt-v4; further outdated names are not reported",
             version.name()
         );
         let note = PbrtComplaint::at(spot, Weight::Note, "old-version", message);

@@ -187,7 +187,7 @@ impl<'a> PbrtScene<'a> {
             return Ok(());
         }
         let message = format!(
-            "files that are included again add {repeated_bytes} bytes of text, more than the limit of {limit} bytes \
+            "repeated includes add {repeated_bytes} bytes of text, more than the limit of {limit} bytes \
              (included_bytes)"
         );
         let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
@@ -317,7 +317,7 @@ impl<'a> PbrtScene<'a> {
             return self.broken(event.spot, "wrong-block", message);
         }
         if self.frames.len() > MAX_DEPTH {
-            let message = format!("includes are nested more than {MAX_DEPTH} deep");
+            let message = format!("includes are nested more than {MAX_DEPTH} levels deep");
             return self.limit(event.spot, message, "check whether a file includes itself; this limit is fixed");
         }
         let limit = self.options.limits.files;

@@ -59,7 +59,7 @@ pub fn from_meshes(
     };
     let approximated = names(&|material| !material.missing && !is_exact(material));
     let listed = names::listed(&approximated);
-    let message = format!("pbrt has different material models: {} approximated: {listed}", approximated.len());
+    let message = format!("pbrt cannot store these materials exactly: {} approximated: {listed}", approximated.len());
     let count = approximated.len() as u64;
     let named = approximated.into_iter().take(names::MAX_LISTED).map(str::to_owned).collect();
     warnings.push_many("changed-materials", count, Diagnostic { names: named, ..Diagnostic::new(message) });
@@ -67,7 +67,7 @@ pub fn from_meshes(
     let kinds = [
         LeftOut::named("left-out-materials", "names of undefined materials", undefined),
         converter.nameless,
-        LeftOut::new("left-out-normals", "normals of shapes with missing normals", converter.normals),
+        LeftOut::new("left-out-normals", "normals of shapes in which some vertices lack normals", converter.normals),
     ];
     note_left_out("pbrt", kinds, "", &mut warnings);
     Ok((converter.builder.finish(), warnings))

@@ -119,7 +119,7 @@ fn depth_rings_and_counts_are_limited() {
     let folder = filled("deep", &names);
     let error = main_of(&folder, &options(2, None)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-    assert!(error.to_string().contains("more than 64 deep"), "{error}");
+    assert!(error.to_string().contains("more than 64 levels deep"), "{error}");
 
     let wide = "Include \"a.pbrt\"\n".repeat(50);
     let folder = filled("wide", &[("main.pbrt", &*format!("WorldBegin\n{wide}")), ("a.pbrt", "Shape \"s\"\n")]);

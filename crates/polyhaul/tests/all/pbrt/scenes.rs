@@ -321,7 +321,7 @@ fn scenes_are_what_their_text_says() {
 const BROKEN: [(&str, &str, &[&str]); 34] = [
     ("WorldBegin Shape", "1:12: `Shape` is incomplete", &[]),
     ("WorldBegin Shape sphere", "1:18: unexpected `sphere` in `Shape`", &[]),
-    ("WorldBegin Shape \"a\" \"float\" 1 Shape \"b\"", "1:22: this declaration has no type or name", &["shape \"b\""]),
+    ("WorldBegin Shape \"a\" \"float\" 1 Shape \"b\"", "1:22: incomplete parameter declaration", &["shape \"b\""]),
     ("WorldBegin Shape \"a\" \"double r\" 1 Shape \"b\"", "1:22: `double` is not a parameter type", &["shape \"b\""]),
     ("WorldBegin Shape \"a\" \"float r\" Shape \"b\"", "1:22: this parameter has no values", &["shape \"b\""]),
     ("WorldBegin Shape \"a\" \"float r\" [ ] Shape \"b\"", "1:22: this parameter has no values", &["shape \"b\""]),

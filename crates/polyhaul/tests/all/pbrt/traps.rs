@@ -183,7 +183,7 @@ fn a_ring_of_a_host_is_too_deep() {
     let way = options(2, None).with_resolver(resolver);
     let error = read(&Arc::new(b"WorldBegin\nInclude \"other\"\n".to_vec()), &way).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-    assert!(error.to_string().contains("more than 64 deep"), "{error}");
+    assert!(error.to_string().contains("more than 64 levels deep"), "{error}");
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn files_may_be_64_deep() {
                 let error = result.unwrap_err();
                 assert_eq!(error.kind(), ErrorKind::Limit);
                 assert!(
-                    error.to_string().contains("file_63.pbrt:1:1: includes are nested more than 64 deep"),
+                    error.to_string().contains("file_63.pbrt:1:1: includes are nested more than 64 levels deep"),
                     "{error}"
                 );
             }

@@ -86,7 +86,7 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
                 loaded.report.warnings.kept().iter().filter(|warning| warning.code == "old-version").collect();
             let [warning] = noted[..] else { panic!("{scene}: {noted:?}") };
             let shown = warning.diagnostic.to_string();
-            assert!(shown.contains(message) && shown.contains("unknown to pbrt-v4"), "{shown}");
+            assert!(shown.contains(message) && shown.contains("not supported by pbrt-v4"), "{shown}");
             assert!(
                 warning.diagnostic.hint.as_ref().unwrap().contains("pbrt --upgrade old.pbrt > new.pbrt"),
                 "{shown}"
