@@ -244,7 +244,7 @@ impl Assembler {
             return statement.broken("invalid `#MRGB` colors", Some("8 hexadecimal digits per position"));
         }
         if self.paint.last().is_some_and(|paint| paint.colors.len() > paint.end as usize) {
-            statement.note("extra-colors", "more colors than positions before them: the first colors are ignored")?;
+            statement.note("extra-colors", "more `#MRGB` colors than positions: the first colors are ignored")?;
         }
         Ok(())
     }

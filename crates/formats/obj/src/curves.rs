@@ -152,7 +152,7 @@ impl CurveBuilder {
                 self.begun.curves = self.len();
                 Ok(())
             }
-            None => statement.broken("`end` without a curve", Some("`cstype`, `deg` and `curv` before")),
+            None => statement.broken("`end` without a curve", Some("`cstype`, `deg` and `curv` before it")),
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn note_left_out(
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let kinds = [
         ("left-out-normals", "point normals", sum(&point_normals)),
-        ("left-out-alpha", "the alpha of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
+        ("left-out-alpha", "alpha values of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
         ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
     ];
     let groups = paced(&scene.meshes).flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
@@ -71,8 +71,8 @@ pub fn note_left_out(
         (
             "changed-numbers",
             [
-                "number that is not finite was written as `nan` or `inf`, which few programs read",
-                "numbers that are not finite were written as `nan` or `inf`, which few programs read",
+                "non-finite number was written as `nan` or `inf`, which few programs read",
+                "non-finite numbers were written as `nan` or `inf`, which few programs read",
             ],
             not_finite,
             None,

@@ -335,7 +335,7 @@ impl ObjParsed {
             *self.uncounted.entry((complaint.weight, complaint.code)).or_default() += 1;
             return Ok(());
         }
-        try_push(&mut self.complaints, complaint, "complaints")
+        try_push(&mut self.complaints, complaint, "warnings")
     }
 
     /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.

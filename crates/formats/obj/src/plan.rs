@@ -468,7 +468,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
         let end = object.end.to_array();
         let counts = mesh.counts().to_array();
         if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
-            let message = format!("object `{}` is a section that its mesh does not have", object.name);
+            let message = format!("object `{}` refers to a section that does not exist in its mesh", object.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
         let slot = &mut next[object.mesh];
@@ -506,5 +506,5 @@ fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
     }
     let message = format!("object `{}` uses elements of its mesh that belong to another object", object.name);
     Err(Error::new(ErrorKind::Usage, message)
-        .with_hint("put the objects of a mesh in order, so that together they cover it from start to end"))
+        .with_hint("sort the objects of each mesh so that together they cover it without gaps"))
 }

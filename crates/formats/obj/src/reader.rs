@@ -113,7 +113,7 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
 /// As for [`read`], and [`ErrorKind::Unsupported`] for statements that depend on earlier parts (negative indices,
 /// polypaint, curves) and for coordinates that need double precision, which then must apply to all parts.
 pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
-    let alone = || Error::new(ErrorKind::Unsupported, "all parts need double precision, not only this one");
+    let alone = || Error::new(ErrorKind::Unsupported, "this part needs double precision: read all parts with it");
     read_as(text, options, ObjKeeps::Part).map_err(|error| if asks_for_doubles(&error) { alone() } else { error })
 }
 
@@ -161,7 +161,7 @@ pub fn pieces<'s>(
 
 /// Error for a part that depends on earlier parts.
 fn looks_back() -> Error {
-    let message = "this part of a file has indices that count backwards, polypaint or curves: it cannot be read alone";
+    let message = "this part of a file uses negative indices, polypaint or curves: it cannot be read separately";
     Error::new(ErrorKind::Unsupported, message)
 }
 
@@ -378,8 +378,8 @@ impl ObjState {
 fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnostic {
     let noun = stream.noun();
     let words = [
-        format!("index of a {noun} that does not exist was dropped"),
-        format!("indices of {noun}s that do not exist were dropped"),
+        format!("index of a nonexistent {noun} was dropped"),
+        format!("indices of nonexistent {noun}s were dropped"),
     ];
     let message = format!("{}: {}", first.message, counted(count, [&words[0], &words[1]]));
     Diagnostic { message, ..first }

@@ -105,9 +105,9 @@ fn before_start(token: ObjIndexPlace, text: &[u8]) -> ObjComplaint {
     ObjComplaint {
         weight: Weight::Broken,
         code: "index-out-of-range",
-        message: format!("index is before the first {}", ObjStream::Position.noun()),
+        message: format!("negative index points before the first {}", ObjStream::Position.noun()),
         expected: None,
-        hint: Some("a negative index counts back from the last element before it"),
+        hint: Some("a negative index counts back from the last position before the statement"),
         token,
         excerpt: excerpt(text, token),
     }

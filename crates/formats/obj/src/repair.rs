@@ -15,7 +15,7 @@ pub(super) struct SkippedLines([Vec<u32>; 3]);
 impl SkippedLines {
     pub(super) fn add(&mut self, stream: ObjStream, index: u32) -> Result<()> {
         let indices = &mut self.0[stream as usize];
-        indices.try_reserve(1).map_err(|_| Error::memory("the repair"))?;
+        indices.try_reserve(1).map_err(|_| Error::memory("index maps"))?;
         indices.push(index);
         Ok(())
     }
@@ -223,6 +223,6 @@ fn compact_curves(mesh: &mut Mesh, is_whole: impl Fn(usize, u32) -> bool) -> Res
 
 fn room_for(count: usize) -> Result<Vec<u32>> {
     let mut map = Vec::new();
-    map.try_reserve_exact(count).map_err(|_| Error::memory("the repair"))?;
+    map.try_reserve_exact(count).map_err(|_| Error::memory("index maps"))?;
     Ok(map)
 }

@@ -152,14 +152,14 @@ impl Statement<'_, '_> {
     }
 
     fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
-        const EXPECTED: &str = "x y z, then w, or r g b, or r g b a";
+        const EXPECTED: &str = "x y z, optionally followed by w, r g b, or r g b a";
         let words = tokens;
         let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
             Ok(numbers) => numbers,
             Err(broken) => return Ok(Err(broken)),
         };
         if count == 5 {
-            return Ok(Err(broken(tokens.end(), "expected 3, 4, 6 or 7 numbers, found 5", EXPECTED)));
+            return Ok(Err(broken(tokens.end(), "a vertex cannot have 5 numbers", EXPECTED)));
         }
         if self.out.group_pending {
             let at = self.out.counts();
@@ -239,7 +239,7 @@ impl Statement<'_, '_> {
             count += 1;
         }
         if count < min_count {
-            let message = format!("expected at least {min_count} numbers, found {count}");
+            let message = format!("too few numbers: found {count}, minimum {min_count}");
             return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
         }
         Ok(Ok((values, count)))
@@ -377,7 +377,7 @@ impl Statement<'_, '_> {
         let (min_count, expected) = match kind {
             ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
             ElementKind::Line => (2, "at least two corners, each v or v/vt"),
-            ElementKind::Point => (1, "at least one position"),
+            ElementKind::Point => (1, "one or more position indices"),
         };
         let at = self.out.counts();
         // Without a slash there are only positions: a third of the values, which saves time on long lines.
@@ -401,10 +401,10 @@ impl Statement<'_, '_> {
         }
         let [_, has_uv, has_normal] = has.unwrap_or_default();
         if kind == ElementKind::Line && has_normal {
-            return Ok(Err(broken(tokens.end(), "the corner of a line has a normal", expected)));
+            return Ok(Err(broken(tokens.end(), "corner of a line has a normal index", expected)));
         }
         if kind == ElementKind::Point && (has_uv || has_normal) {
-            return Ok(Err(broken(tokens.end(), "point has more than a position index", expected)));
+            return Ok(Err(broken(tokens.end(), "point has a uv or normal index", expected)));
         }
         if count < min_count {
             let noun = match kind {

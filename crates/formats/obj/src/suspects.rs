@@ -105,7 +105,7 @@ impl Suspect {
         let line = text.get(start as usize..(start + size) as usize).unwrap_or_default();
         Diagnostic {
             message: match self.index {
-                BEFORE_START => format!("index is before the first {noun}"),
+                BEFORE_START => format!("negative index points before the first {noun}"),
                 index => format!("{noun} {index} does not exist"),
             },
             expected: Some(match total {

@@ -105,7 +105,7 @@ impl OffFlaws {
                 return Ok(());
             }
         }
-        try_push(&mut self.kept, flaw, "complaints")
+        try_push(&mut self.kept, flaw, "warnings")
     }
 
     /// Counts the flaws that were not kept.
@@ -141,12 +141,12 @@ impl OffFlaw {
             OffFault::Extra { count, is_vertex: true } => {
                 let values = if *count == 1 { "1 extra value".into() } else { format!("{count} extra values") };
                 let keyword = header.form.keyword();
-                let expected = format!("{}, as the file begins with `{keyword}`", header.form.described());
+                let expected = format!("{}, because the file starts with `{keyword}`", header.form.described());
                 with(format!("vertex {row} has {values}; dropped"), Some(expected))
             }
             OffFault::Extra { count, is_vertex: false } => {
-                let expected = "a color of up to 4 values behind the indices";
-                with(format!("face {row} has {count} values behind its indices; dropped"), Some(expected.into()))
+                let expected = "a color of up to 4 values after the indices";
+                with(format!("face {row} has {count} values after its indices; dropped"), Some(expected.into()))
             }
             OffFault::Decimal => Diagnostic::new(format!("face {row}: an integer is written as a decimal")),
             OffFault::Color => Diagnostic::new("the colors of faces were dropped"),

@@ -220,8 +220,8 @@ impl OffHead {
             if line.text[first.clone()].first().is_some_and(u8::is_ascii_digit) {
                 return line.counts(OffForm::default(), words, options).map(Some);
             }
-            let expected = "`OFF`, maybe with `ST`, `C` or `N` before it, or the number of vertices";
-            return Err(line.wrong(first, "the header of an OFF file", expected));
+            let expected = "`OFF`, optionally prefixed with `ST`, `C` or `N`, or the number of vertices";
+            return Err(line.wrong(first, "an OFF keyword", expected));
         };
         words.next();
         line.check_dimensions(&keyword, first.clone())?;
@@ -290,7 +290,7 @@ impl HeaderLine<'_> {
         let what = match keyword.dimensions {
             None => return Ok(()),
             Some("4") => "four-dimensional OFF files (`4OFF`) are not supported",
-            Some(_) => "OFF files of any number of dimensions (`nOFF`) are not supported",
+            Some(_) => "n-dimensional OFF files (`nOFF`) are not supported",
         };
         let diagnostic = Diagnostic { expected: Some("three dimensions".into()), ..self.diagnostic(word, what) };
         Err(diagnostic.into_error(ErrorKind::Unsupported))
@@ -308,12 +308,12 @@ impl HeaderLine<'_> {
         if let Some(edges) = words.next()
             && number::i64(&self.text[edges.clone()]).is_err()
         {
-            return Err(self.wrong(edges, "a number of edges", "an integer"));
+            return Err(self.wrong(edges, "a valid number of edges", "an integer"));
         }
         if let Some(extra) = words.next() {
             let message = "the line with the number of vertices has more than 3 values";
             let diagnostic = self.diagnostic(extra, message);
-            let expected = Some("the numbers of vertices, faces and edges, and vertices on lines of their own".into());
+            let expected = Some("the numbers of vertices, faces and edges, and the vertices on separate lines".into());
             return Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed));
         }
         Ok(OffHeader { form, vertices, faces })
@@ -328,10 +328,10 @@ impl HeaderLine<'_> {
         let bytes = &self.text[word.clone()];
         if bytes == b"BINARY" {
             let error = self.diagnostic(word, "binary OFF files are not supported").into_error(ErrorKind::Unsupported);
-            return Err(error.with_hint("convert it to text with the program that wrote it"));
+            return Err(error.with_hint("convert the file to text with the program that wrote it"));
         }
         let Ok(count) = number::u64(bytes) else {
-            return Err(self.wrong(word, &format!("a number of {what}"), "an integer from 0 to 4294967294"));
+            return Err(self.wrong(word, &format!("a valid number of {what}"), "an integer from 0 to 4294967294"));
         };
         let limit = options.limits.elements.min(u64::from(NONE) - 1);
         if count > limit {

@@ -64,7 +64,7 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
     let others = [
         ("left-out-normals", "face normals", if has_normals { sum(&face_normals) } else { 0 }),
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-remarks", "remarks", job.scene.infos.len() as u64),
+        ("left-out-remarks", "comments", job.scene.infos.len() as u64),
     ];
     let named = [named(job.parts), columns(homes(job.parts).map(|part| part.mesh), |_| false), tables(job.scene)];
     note_left_out("OFF", kinds.chain(named).chain(others.map(LeftOut::from)), job.output, warnings);
@@ -97,7 +97,7 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
             "changed-colors",
             ["color value was rounded to a byte", "color values were rounded to bytes"],
             rounded,
-            Some("use --float-colors to keep them"),
+            Some("use `--float-colors` to keep them"),
         ),
     ];
     note_changed(others, job.output, warnings);

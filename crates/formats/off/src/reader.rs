@@ -192,7 +192,7 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
         && !bad_vertices.is_empty()
     {
         let dropped = repair::drop_vertices(mesh, &bad_vertices)?;
-        let message = format!("skipped elements that use skipped vertices: {dropped}");
+        let message = format!("dropped elements that use skipped vertices: {dropped}");
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         let end = mesh.counts();
         scene.objects.iter_mut().for_each(|object| object.end = end);

@@ -46,8 +46,8 @@ fn drop_elements(elements: &mut Elements, is_bad: impl Fn(u32) -> bool) -> Resul
     }
     let mut offsets = Vec::new();
     let mut corners = Vec::new();
-    offsets.try_reserve(elements.offsets.len()).map_err(|_| Error::memory("the repair"))?;
-    corners.try_reserve(elements.corner_positions.len()).map_err(|_| Error::memory("the repair"))?;
+    offsets.try_reserve(elements.offsets.len()).map_err(|_| Error::memory("elements"))?;
+    corners.try_reserve(elements.corner_positions.len()).map_err(|_| Error::memory("elements"))?;
     offsets.push(0);
     for element in 0..elements.len() {
         let element_corners = &elements.corner_positions[elements.corners(element)];

@@ -403,7 +403,7 @@ impl OffRows {
         let mut rest = words();
         let Some(first) = rest.next() else { return Ok(()) };
         let Some(size) = self.integer(chunk, &first, row)?.and_then(|size| u64::try_from(size).ok()) else {
-            let message = format!("`{}` is not a number of corners (face {row})", chunk.shown(&first));
+            let message = format!("`{}` is not a valid number of corners (face {row})", chunk.shown(&first));
             return self.wrong(chunk, message, "a non-negative integer", first, row);
         };
         let start = self.corners.len();

@@ -282,14 +282,14 @@ impl<'a> PlyParser<'a> {
         let end = line.bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(line.bytes.len());
         let line = PlyHeaderLine { bytes: &line.bytes[..end], ..line };
         let message = if bytes.is_empty() { "the file is empty" } else { "not a PLY file" };
-        line.error(0..end, message, "a first line `ply`")
+        line.error(0..end, message, "`ply` on the first line")
     }
 
     fn check_size(&self, bytes: &[u8], size: usize) -> Result<()> {
         let limits = &self.options.limits;
         let limit = limits.name_bytes.min(limits.line_bytes);
         let (message, hint) = if size as u64 > limit {
-            let message = format!("line of the header is longer than the limit of {limit} bytes (name_bytes)");
+            let message = format!("header line is longer than the limit of {limit} bytes (name_bytes)");
             (message, limit_hint("name_bytes"))
         } else if (self.at + size) as u64 > limits.header_bytes {
             let message =
@@ -377,8 +377,8 @@ impl<'a> PlyParser<'a> {
         let rows = match polyhaul_text::parse::number::u64(digits) {
             Ok(rows) => rows,
             Err(_) => {
-                let message = format!("`{}` is not a count", names::shown(&line.text(count.clone())));
-                return Err(line.error(count, message, "a number from 0 to 2^64 - 1"));
+                let message = format!("`{}` is not a valid number of rows", names::shown(&line.text(count.clone())));
+                return Err(line.error(count, message, "an integer from 0 to 2^64 - 1"));
             }
         };
         if let extra @ Some(_) = words.next() {

@@ -72,7 +72,7 @@ pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
 /// Returns which of `count` rows to keep: all except `rows`.
 fn all_but(rows: &[u64], count: usize) -> Result<Vec<bool>> {
     let mut keep = Vec::new();
-    keep.try_reserve_exact(count).map_err(|_| Error::memory("the repair"))?;
+    keep.try_reserve_exact(count).map_err(|_| Error::memory("rows"))?;
     keep.resize(count, true);
     for &row in rows {
         if let Some(is_kept) = usize::try_from(row).ok().and_then(|row| keep.get_mut(row)) {
@@ -109,7 +109,7 @@ fn dropped(keep: &[bool]) -> u64 {
 /// Returns whether each element is valid.
 fn valid(elements: &Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
     let mut keep = Vec::new();
-    keep.try_reserve_exact(elements.len()).map_err(|_| Error::memory("the repair"))?;
+    keep.try_reserve_exact(elements.len()).map_err(|_| Error::memory("elements"))?;
     keep.extend(elements.offsets.windows(2).map(|pair| {
         let corners = elements.corner_positions.get(pair[0] as usize..pair[1] as usize).unwrap_or(&[]);
         corners.len() >= min_corners && corners.iter().all(|&corner| corner < positions)

@@ -492,7 +492,7 @@ impl PlyMade {
             let table = Table { name: try_string(EDGE)?, row_count, columns: self.edge_columns };
             try_push(&mut self.scene.tables, table, "tables")?;
         }
-        let message = format!("skipped {dropped} faces and edges");
+        let message = format!("dropped faces and edges that use missing or skipped vertices: {dropped}");
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         if let Some(texcoord) = self.texcoord {
             take_texcoord(&mut mesh, texcoord)?;

@@ -514,7 +514,7 @@ impl FlawKind {
 impl SinkFound {
     fn add(&mut self, flaw: Flaw) -> Result<()> {
         if is_kept(self.flaws.iter().map(|flaw| flaw.kind.code()), flaw.kind.code()) {
-            return polyhaul_model::error::try_push(&mut self.flaws, flaw, "complaints");
+            return polyhaul_model::error::try_push(&mut self.flaws, flaw, "warnings");
         }
         self.more[usize::from(matches!(flaw.kind, FlawKind::Short(_)))] += 1;
         Ok(())

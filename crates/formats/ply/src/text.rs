@@ -646,7 +646,7 @@ impl PlyTextJob<'_, '_> {
             // SAFETY: `hand_out` (or `cut_short`) assigned the segment its rows in order, and as its `bases` the values
             // of all earlier segments, so that no two segments share slots.
             let findings = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
-            try_push(&mut slot.findings, findings, "complaints")?;
+            try_push(&mut slot.findings, findings, "warnings")?;
         }
         Ok(())
     }

@@ -310,7 +310,7 @@ impl StlParsed {
         let is_habit = complaint.habit.is_some();
         let alike = self.complaints.iter().filter(|other| other.habit.is_some() == is_habit).count();
         if alike < KEPT {
-            return try_push(&mut self.complaints, complaint, "complaints");
+            return try_push(&mut self.complaints, complaint, "warnings");
         }
         self.more_complaints[usize::from(is_habit)] += 1;
         Ok(())
@@ -392,7 +392,7 @@ impl StlTextState {
         match self.solids.last_mut().filter(|last| last.first == first) {
             // Empty solids are replaced: little text could declare very many.
             Some(last) => {
-                let message = format!("the solid `{}` before this one has no triangles", names::shown(&last.name));
+                let message = format!("empty solid `{}` before this one was dropped", names::shown(&last.name));
                 let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
                 self.warnings.push("empty-solid", diagnostic);
                 last.name = name;

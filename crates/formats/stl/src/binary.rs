@@ -144,7 +144,7 @@ fn note_count(
     options: &ParseOptions<StlReadOptions>,
     warnings: &mut Warnings,
 ) -> Result<()> {
-    let message = format!("the header declares {declared} triangles; all {count} that follow were read");
+    let message = format!("the header declares {declared} triangles, but {count} follow; all were read");
     let offset = HEADER_BYTES as u64 - size_of::<u32>() as u64;
     warnings.note(options.faults, "wrong-count", Diagnostic::at(name, offset, message))
 }

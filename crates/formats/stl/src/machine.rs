@@ -91,7 +91,7 @@ impl Machine {
         let expected = match (self.state, word) {
             (_, StlWord::Broken(expected)) => expected,
             (StlState::Begun, _) => "`outer loop`",
-            (StlState::Loop(0..3), _) => "`vertex`: a triangle has three",
+            (StlState::Loop(0..3), _) => "`vertex`: a triangle has three vertices",
             (StlState::Loop(_), _) => "`endloop`: a triangle has three vertices",
             (StlState::Closed, _) => "`endfacet`",
             (StlState::Outside | StlState::Broken, _) => "`facet`",
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(run(&[four.as_slice(), &next].concat()), [wrong, WHOLE]);
         assert_eq!(
             run(&[&four[..3], next.as_slice()].concat()),
-            [StlStep::Wrong("`vertex`: a triangle has three"), WHOLE]
+            [StlStep::Wrong("`vertex`: a triangle has three vertices"), WHOLE]
         );
         let odd = [StlWord::Broken("x"), V, V, StlWord::EndFacet];
         assert_eq!(run(&[odd.as_slice(), &next].concat()), [StlStep::Wrong("x"), StlStep::Wrong("`facet`"), WHOLE]);

@@ -184,14 +184,14 @@ impl<'a> Statements<'a> {
             return StlStatement { word, token, habit };
         }
         self.rest_of_line();
-        StlStatement { word, token, habit: Some("followed by more text, which is skipped") }
+        StlStatement { word, token, habit: Some("the rest of the line is skipped") }
     }
 
     /// Parses `end` and the next word, which belongs to it.
     fn end(&mut self, token: (u32, u32)) -> StlStatement {
         let next = self.token();
         let span = self.span(next);
-        let habit = Some("read as one word");
+        let habit = Some("joined with the next word");
         match next.to_ascii_lowercase().as_slice() {
             b"loop" => self.ended(StlWord::EndLoop, token, habit),
             b"facet" => self.ended(StlWord::EndFacet, token, habit),

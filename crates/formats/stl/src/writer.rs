@@ -71,7 +71,7 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
         ("left-out-normals", if is_blenders { "normals" } else { "vertex normals" }, sum(&by_corner)),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
         ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
-        ("left-out-remarks", "remarks", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
+        ("left-out-remarks", "comments", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
     ];
     let named = [named(names), columns(homes(job.parts).map(|part| part.mesh), is_kept), tables(job.scene)];
     let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));

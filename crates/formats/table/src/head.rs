@@ -552,7 +552,7 @@ impl<'o> TableFinder<'o> {
             return Err(error.with_hint(limit_hint("columns")));
         }
         if self.is_points() && (1..3).contains(&count) {
-            let message = format!("this row has only {count} numbers");
+            let message = format!("this row has too few numbers: {count}");
             let expected = Some("at least 3: x, y and z".into());
             return Err(Diagnostic { message, expected, ..line }.into_error(ErrorKind::Malformed));
         }
@@ -604,7 +604,7 @@ impl<'o> TableFinder<'o> {
                 kinds.extend(scalars.iter().map(|&scalar| TableHeadKind::from_scalar(scalar)))
             }
             ColumnTypes::Each(scalars) => {
-                let message = format!("found {count} columns, but {} types", scalars.len());
+                let message = format!("expected types for {count} columns, found {}", scalars.len());
                 return Err(Error::new(ErrorKind::Usage, message));
             }
         }

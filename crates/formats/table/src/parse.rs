@@ -110,7 +110,7 @@ impl TableParsed {
             *self.uncounted.entry(complaint.code).or_default() += 1;
             return Ok(());
         }
-        try_push(&mut self.complaints, complaint, "complaints")
+        try_push(&mut self.complaints, complaint, "warnings")
     }
 }
 

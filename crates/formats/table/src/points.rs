@@ -111,7 +111,7 @@ impl<'a> Points<'a> {
             ("left-out-columns", "vertex and face columns", columns.saturating_sub(self.columns as u64)),
         ];
         let name = self.format.name();
-        let named = [named(parts), LeftOut { what: "further tables", ..tables(scene) }];
+        let named = [named(parts), LeftOut { what: "additional tables", ..tables(scene) }];
         let left_out = homeless(parts, materials).into_iter().chain(named).chain(others.map(LeftOut::from));
         note_left_out(name, left_out, output, warnings);
         if has_colors {
@@ -153,7 +153,7 @@ impl ByteColors {
             ("changed-colors", rounded, self.rounded, None),
         ];
         note_changed(kinds, output, warnings);
-        note_left_out(format, [("left-out-alpha", "the alpha of colors", self.alpha)], output, warnings);
+        note_left_out(format, [("left-out-alpha", "alpha values of colors", self.alpha)], output, warnings);
     }
 }
 

@@ -107,7 +107,7 @@ pub fn read(
     if layout == Layout::Rows
         && matches!(&options.own.types, ColumnTypes::Each(types) if types.windows(2).any(|pair| pair[0] != pair[1]))
     {
-        return Err(Error::new(ErrorKind::Usage, "an array has one type, but several were given for its columns"));
+        return Err(Error::new(ErrorKind::Usage, "expected one type for all columns of an array, found several"));
     }
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
@@ -349,7 +349,7 @@ fn finish(mut job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> R
         && !planted("pts-count")
     {
         let line = if place.line == Some(1) { "the first line" } else { "the line" };
-        let message = format!("{line} declares {declared} points, found {row_count}");
+        let message = format!("{line} declares {declared} points, but the file contains {row_count}");
         warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
     }
     // SAFETY: the run finished without an error, so every chunk was settled and published: all `row_count` rows are

@@ -285,7 +285,7 @@ pub(super) fn plan<'a>(
         (Some(Delimiter::Blanks) | None, _) => b' ',
     };
     if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
-        return Err(Error::new(ErrorKind::Usage, "the delimiter cannot be part of a number or a newline"));
+        return Err(Error::new(ErrorKind::Usage, "the delimiter cannot be a newline or part of a number"));
     }
     let has_header = has_header(&rows.names, format, style);
     if !has_header && let Some(block) = rows.blocks.first() {

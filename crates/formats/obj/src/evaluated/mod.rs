@@ -92,6 +92,6 @@ fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
     if object.start == Default::default() && object.end == mesh.counts() {
         return Ok(());
     }
-    let message = format!("object `{}` has a transform, material slots or attributes of a domain", object.name);
-    Err(Error::new(ErrorKind::Usage, format!("{message}, but it is only a section of its mesh")))
+    let message = format!("object `{}` has a transform, material slots or attributes", object.name);
+    Err(Error::new(ErrorKind::Usage, format!("{message}, but covers only a section of its mesh")))
 }

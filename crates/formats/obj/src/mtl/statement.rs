@@ -319,7 +319,7 @@ impl<'a> Statement<'a> {
     pub fn finish(&mut self) {
         if let Some(word) = self.word() {
             let range = word.start..self.end;
-            let message = format!("{} is ignored", quoted(&self.line[range.clone()]));
+            let message = format!("extra {} is ignored", quoted(&self.line[range.clone()]));
             self.note("extra-value", range, message);
         }
     }

@@ -84,7 +84,7 @@ pub(in super::super) fn read(opened: PlyOpened<'_, '_>) -> Result<Read<Scene>> {
     let Read { content: tables, mut header, mut warnings, threads } = opened.tables()?;
     let others: Vec<&Element> = header.elements.iter().filter(|element| !ELEMENTS.contains(&&*element.name)).collect();
     if let Some(first) = others.first() {
-        let message = format!("elements other than splats were dropped: first `{}`", names::shown(&first.name));
+        let message = format!("elements other than splats were dropped; the first is `{}`", names::shown(&first.name));
         let diagnostic = Diagnostic { place: first.place.clone(), ..Diagnostic::new(message) };
         warnings.note_dropped(faults, "left-out-tables", others.len() as u64, diagnostic)?;
     }

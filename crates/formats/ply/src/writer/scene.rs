@@ -63,7 +63,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     }
     for table in tables {
         if let Some(taken) = elements.iter().find(|element| element.name == table.name) {
-            let message = format!("the table name `{}` is already used by an element of the meshes", taken.name);
+            let message = format!("table name `{}` is reserved for a mesh element: rename the table", taken.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
         try_push(&mut elements, table, "the plan")?;
@@ -423,7 +423,7 @@ struct PlyChannels {
 }
 
 /// Hint for writing colors exactly.
-const FLOATS: Option<&str> = Some("use --float-colors to keep them");
+const FLOATS: Option<&str> = Some("use `--float-colors` to keep them");
 
 impl PlyChannels {
     fn from_meshes<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> PlyChannels {
@@ -497,7 +497,7 @@ impl<'a> PlyColumns<'a> {
                     None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
                 }
             }
-            let what = "columns with the names of other properties";
+            let what = "columns whose names are already used by properties";
             note_left_out("PLY", [LeftOut::named("left-out-columns", what, left_out)], output, warnings);
         }
         Ok(columns)

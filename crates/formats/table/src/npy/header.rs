@@ -82,7 +82,7 @@ pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limit
         Ok(Literal::Dict(entries)) => entries,
         Ok(_) => return malformed("the header is not a dict"),
         Err((at, expected)) => {
-            let diagnostic = Diagnostic::at(file, (start + at) as u64, "malformed header");
+            let diagnostic = Diagnostic::at(file, (start + at) as u64, "invalid header");
             let expected = Some(expected.into());
             return Err(Diagnostic { expected, ..diagnostic }.into_error(ErrorKind::Malformed));
         }

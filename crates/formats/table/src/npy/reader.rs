@@ -129,7 +129,7 @@ fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
 /// Returns the columns to keep.
 fn targets(header: &mut NpyHeader, options: &ParseOptions<TableReadOptions>) -> Result<Vec<NpyTarget>> {
     if options.own.types != ColumnTypes::Auto {
-        return Err(Error::new(ErrorKind::Usage, "npy files store their own types; use Types::Auto"));
+        return Err(Error::new(ErrorKind::Usage, "npy files store the types of their columns: leave `types` unset"));
     }
     let mut targets = Vec::new();
     let mut add = |place: usize| {

@@ -108,7 +108,7 @@ fn an_index_of_a_uv_or_normal_that_does_not_exist_is_dropped() {
     }
     let loaded = try_read(format!("{start}f 1//1 2//1 3//1\n"), &ReadOptions::default()).unwrap();
     let warning = &loaded.report.warnings.kept()[0].diagnostic;
-    assert_eq!(warning.message, "normal 1 does not exist: 3 indices of normals that do not exist were dropped");
+    assert_eq!(warning.message, "normal 1 does not exist: 3 indices of nonexistent normals were dropped");
     assert_eq!((warning.place.line, warning.place.column), (Some(4), Some(6)));
     // Missing positions are an error.
     assert!(try_read(format!("{start}f 1 2 4\n"), &ReadOptions::default()).is_err());
@@ -266,7 +266,7 @@ fn numbers_that_are_written_as_they_are_are_not_called_dropped() {
     let written = String::from_utf8(bytes).unwrap();
     assert!(written.contains("vn nan 0.0000 inf"), "{written}");
     let messages: Vec<&str> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
-    assert!(messages.iter().any(|message| message.contains("2 numbers that are not finite were written as")));
+    assert!(messages.iter().any(|message| message.contains("2 non-finite numbers were written as")));
     assert!(!messages.iter().any(|message| message.contains("dropped")), "{messages:?}");
 }
 

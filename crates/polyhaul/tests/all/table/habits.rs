@@ -183,7 +183,7 @@ fn headers_of_scanners_name_columns() {
     assert_eq!(shown(&table("//X,Y,Z,R\n2\n1.5,2.5,3.5,255\n4.5,5.5,6.5,0\n", "x.csv")), expected);
     assert_eq!(
         error("//X Y Z\n3\n1 2 3\n", "x.asc", options()).to_string(),
-        "x.asc:2:1: the line declares 3 points, found 1"
+        "x.asc:2:1: the line declares 3 points, but the file contains 1"
     );
     // The mark stays part of a name, and comments stay comments.
     let bare = options().with_comment(String::new());

@@ -35,9 +35,9 @@ fn columns_of_points_have_names() {
 fn counts_of_points_are_held() {
     assert_eq!(table("2\n1 2 3\n4 5 6\n", "x.pts").row_count, 2);
     for (text, message) in [
-        ("3\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 3 points, found 2"),
-        ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, found 2"),
-        ("1 2\n", "x.pts:1:1: this row has only 2 numbers; expected at least 3: x, y and z"),
+        ("3\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 3 points, but the file contains 2"),
+        ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, but the file contains 2"),
+        ("1 2\n", "x.pts:1:1: this row has too few numbers: 2; expected at least 3: x, y and z"),
     ] {
         let error = Reader::new(Input::Memory(text.into(), "x.pts".into())).scene().unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Malformed, message));
