@@ -146,7 +146,7 @@ class Exporter:
         """Write a file. Return ``False`` if there is nothing to write."""
         scene = gathering.gather(context.evaluated_depsgraph_get(), gathering.Settings(self, path))
         if not scene.objects:
-            self.report({"WARNING"}, "There is nothing to export")
+            self.report({"WARNING"}, "Nothing to export")
             return False
         self.write_scene(context, scene, path, job)
         return True
@@ -274,7 +274,7 @@ class Importer:
             precision = "auto" if self.use_local_origin else "single"
             scene = polyhaul.read(path, on_error="warn", progress=job.progress, precision=precision, **self.reading())
         if not builder.build(scene, path):
-            self.report({self.emptiness}, f"{path}: there is nothing to import")
+            self.report({self.emptiness}, f"{path}: nothing to import")
         job.read(path, scene.report)
 
     def paths(self) -> list[str]:

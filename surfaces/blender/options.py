@@ -21,8 +21,8 @@ PATH_MODES = [
     ("ABSOLUTE", "Absolute", "Absolute paths"),
     ("RELATIVE", "Relative", "Relative paths where possible"),
     ("MATCH", "Match", "Absolute or relative paths as in the scene"),
-    ("STRIP", "Strip", "File names alone"),
-    ("COPY", "Copy", "Copy the files beside the exported one"),
+    ("STRIP", "Strip", "File names only"),
+    ("COPY", "Copy", "Copy the files next to the exported file"),
 ]
 
 COLOR_SPACES = [
@@ -68,24 +68,24 @@ class ObjExportOptions(ExportOptions):
 
     forward_axis: axis("Forward Axis", "NEGATIVE_Z")
     up_axis: axis("Up Axis", "Y")
-    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the scene")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scale factor of the scene")
     export_animation: flag("Export Animation", False, "Export a file for each frame")
-    start_frame: IntProperty(name="Start Frame", default=-(2**31), description="The first frame; the scene's by default")
-    end_frame: IntProperty(name="End Frame", default=2**31 - 1, description="The last frame; the scene's by default")
-    apply_transform: flag("Apply Transform", True, "Move positions by the transforms of their objects")
+    start_frame: IntProperty(name="Start Frame", default=-(2**31), description="First frame; the scene's first frame by default")
+    end_frame: IntProperty(name="End Frame", default=2**31 - 1, description="Last frame; the scene's last frame by default")
+    apply_transform: flag("Apply Transform", True, "Apply the transforms of objects to positions")
     export_uv: flag("Export UVs", True, "Write texture coordinates")
     export_normals: flag("Export Normals", True, "Write normals: one per flat face, one per corner of smooth faces")
-    export_colors: flag("Export Colors", False, "Write the active colors of vertices")
+    export_colors: flag("Export Colors", False, "Write the active vertex colors")
     export_materials: flag("Export Materials", True, "Write a material library")
     export_pbr_extensions: flag("PBR Extensions", False, "Write roughness, metallic, sheen, coat, anisotropy and transmission")
-    path_mode: EnumProperty(name="Path Mode", items=PATH_MODES, default="AUTO", description="How images are referred to")
-    export_triangulated_mesh: flag("Triangulated Mesh", False, "Cut faces into triangles")
-    export_curves_as_nurbs: flag("Curves as NURBS", False, "Write curves as such, not as meshes")
-    export_object_groups: flag("Object Groups", False, "Begin objects as groups, with the name of the mesh")
-    export_material_groups: flag("Material Groups", False, "Begin a group for each material")
-    export_vertex_groups: flag("Vertex Groups", False, "Begin a group for the vertex group that most of a face belongs to")
+    path_mode: EnumProperty(name="Path Mode", items=PATH_MODES, default="AUTO", description="How paths of images are written")
+    export_triangulated_mesh: flag("Triangulated Mesh", False, "Triangulate faces")
+    export_curves_as_nurbs: flag("Curves as NURBS", False, "Write curves as NURBS instead of meshes")
+    export_object_groups: flag("Object Groups", False, "Write objects as groups, named after the object and its mesh")
+    export_material_groups: flag("Material Groups", False, "Start a group for each material")
+    export_vertex_groups: flag("Vertex Groups", False, "Start a group for the vertex group with the most weight on a face")
     export_smooth_groups: flag("Smooth Groups", False, "Number the smooth regions between sharp edges")
-    smooth_group_bitflags: flag("Bitflags", False, "Number smooth regions by bits that neighbors do not share")
+    smooth_group_bitflags: flag("Bitflags", False, "Number smooth regions by bits that adjacent regions do not share")
 
 
 class PlyExportOptions(ExportOptions):
@@ -93,12 +93,12 @@ class PlyExportOptions(ExportOptions):
 
     forward_axis: axis("Forward Axis", "Y")
     up_axis: axis("Up Axis", "Z")
-    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the scene")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scale factor of the scene")
     export_uv: flag("Export UVs", True, "Write texture coordinates")
-    export_normals: flag("Vertex Normals", False, "Write the normals of vertices")
+    export_normals: flag("Vertex Normals", False, "Write vertex normals")
     export_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
-    export_attributes: flag("Vertex Attributes", True, "Write other numbers per vertex, and the weights of vertex groups")
-    export_triangulated_mesh: flag("Triangulated Mesh", False, "Cut faces into triangles")
+    export_attributes: flag("Vertex Attributes", True, "Write other vertex attributes and the weights of vertex groups")
+    export_triangulated_mesh: flag("Triangulated Mesh", False, "Triangulate faces")
     ascii_format: flag("ASCII", False, "Write text")
 
 
@@ -107,8 +107,8 @@ class StlExportOptions(ExportOptions):
 
     forward_axis: axis("Forward Axis", "Y")
     up_axis: axis("Up Axis", "Z")
-    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the scene")
-    use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scale factor of the scene")
+    use_scene_unit: flag("Scene Unit", False, "Apply the unit scale of the scene")
     use_batch: flag("Batch Export", False, "Export a file for each object")
     ascii_format: flag("ASCII", False, "Write text")
 
@@ -136,23 +136,23 @@ class ImportOptions:
 class ObjImportOptions(ImportOptions):
     """The options of Blender's OBJ importer."""
 
-    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scales the objects")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=0.0001, max=10000.0, description="Scale factor of the objects")
     clamp_size: FloatProperty(
-        name="Clamp Bounding Box", default=0.0, min=0.0, max=1000.0, description="Scale down to this size; 0 for any"
+        name="Clamp Bounding Box", default=0.0, min=0.0, max=1000.0, description="Maximum size of the bounding box; 0 for no limit"
     )
     forward_axis: axis("Forward Axis", "NEGATIVE_Z")
     up_axis: axis("Up Axis", "Y")
-    use_split_objects: flag("Split By Object", True, "Make an object of each `o` of the file")
-    use_split_groups: flag("Split By Group", False, "Make an object of each `g` of the file")
-    import_vertex_groups: flag("Vertex Groups", False, "Make a vertex group of each `g` of the file")
+    use_split_objects: flag("Split By Object", True, "Create an object for each `o` statement")
+    use_split_groups: flag("Split By Group", False, "Create an object for each `g` statement")
+    import_vertex_groups: flag("Vertex Groups", False, "Create a vertex group for each `g` statement")
     validate_meshes: flag("Validate Meshes", True, "Drop faces that Blender cannot edit")
-    close_spline_loops: flag("Detect Cyclic Curves", True, "Close curves that end where they begin")
-    collection_separator: StringProperty(name="Path Separator", description="Separates the names of collections in names of objects")
+    close_spline_loops: flag("Detect Cyclic Curves", True, "Close curves that end where they start")
+    collection_separator: StringProperty(name="Path Separator", description="Separator of collection names in object names")
     mtl_name_collision_mode: EnumProperty(
         name="Material Name Collision",
         items=[
-            ("MAKE_UNIQUE", "Make Unique", "Make new materials under names that are free"),
-            ("REFERENCE_EXISTING", "Reference Existing", "Use the materials of the same names that are there"),
+            ("MAKE_UNIQUE", "Make Unique", "Create new materials with unique names"),
+            ("REFERENCE_EXISTING", "Reference Existing", "Use existing materials with the same names"),
         ],
         default="MAKE_UNIQUE",
     )
@@ -161,21 +161,21 @@ class ObjImportOptions(ImportOptions):
 class PlyImportOptions(ImportOptions):
     """The options of Blender's PLY importer."""
 
-    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the object")
-    use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scale factor of the object")
+    use_scene_unit: flag("Scene Unit", False, "Apply the unit scale of the scene")
     forward_axis: axis("Forward Axis", "Y")
     up_axis: axis("Up Axis", "Z")
     import_colors: EnumProperty(name="Vertex Colors", items=COLOR_SPACES, default="SRGB")
-    import_attributes: flag("Vertex Attributes", True, "Import other numbers per vertex")
+    import_attributes: flag("Vertex Attributes", True, "Import other vertex attributes")
     merge_verts: flag("Merge Vertices", False, "Merge vertices at the same position")
 
 
 class StlImportOptions(ImportOptions):
     """The options of Blender's STL importer."""
 
-    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scales the object")
-    use_scene_unit: flag("Scene Unit", False, "Scale by the unit of the scene")
-    use_facet_normal: flag("Facet Normals", False, "Keep the normals of the file")
+    global_scale: FloatProperty(name="Scale", default=1.0, min=1e-6, max=1e6, description="Scale factor of the object")
+    use_scene_unit: flag("Scene Unit", False, "Apply the unit scale of the scene")
+    use_facet_normal: flag("Facet Normals", False, "Use the normals of the file")
     forward_axis: axis("Forward Axis", "Y")
     up_axis: axis("Up Axis", "Z")
     use_mesh_validate: flag("Validate Mesh", True, "Drop faces that Blender cannot edit")

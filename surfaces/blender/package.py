@@ -38,7 +38,7 @@ def build(wheels: list[Path], target: Path) -> None:
     """Build the zip from the sources next to this file and the wheels for Blender's platforms."""
     wheels = [wheel for wheel in wheels if platforms(wheel.name)]
     if not wheels:
-        sys.exit("there are no wheels for Blender in the folder")
+        sys.exit("no wheels for Blender in the folder")
     import bpy
 
     tool = Path(bpy.utils.system_resource("SCRIPTS"), "addons_core", "bl_pkg", "cli", "blender_ext.py")

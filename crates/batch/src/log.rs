@@ -119,7 +119,7 @@ impl LogWriter {
         let failed = |error| io("restoring", &log.path, error);
         if log.is_truncated().map_err(failed)? {
             let message = format!("{}: another program truncated the log during the run", log.path.display());
-            let hint = "start the run again: it converts the assets again whose rows are lost";
+            let hint = "start the run again: assets whose rows were lost are converted again";
             return Err(Error::new(ErrorKind::Io, message).with_hint(hint));
         }
         if planted("log-removed") || log.is_in_place() {

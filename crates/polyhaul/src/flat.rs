@@ -99,7 +99,7 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
         };
         warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
     }
-    let message = format!("subdivision surfaces became their control meshes: {}", flat.subdivided);
+    let message = format!("replaced subdivision surfaces with their control meshes: {}", flat.subdivided);
     warnings.push_many("changed-shapes", flat.subdivided, Diagnostic::new(message));
     for (name, count) in &flat.left_out_arrays {
         let message = format!("a mesh cannot store the `{name}` arrays of some shapes: {count} dropped");

@@ -163,7 +163,7 @@ impl Log<'_> {
     #[cfg(feature = "png")]
     pub(crate) fn png(&mut self, losses: png::PngLosses) {
         let png::PngLosses { hidden, above, rounded } = losses;
-        self.note("cut-samples", above, format!("{} above alpha clamped to it in png", counted(above, "sample")));
+        self.note("cut-samples", above, format!("{} above alpha clamped to alpha in png", counted(above, "sample")));
         let message = format!("{} rounded when divided by alpha in png", counted(rounded, "sample"));
         self.note("changed-samples", rounded, message);
         self.hidden(hidden, "stores straight colors");

@@ -119,7 +119,7 @@ impl Opened {
         if self.source.is_positioned() || matches!(self.near, Near::Archive(_)) {
             return Ok(self);
         }
-        let bytes = read_all(&self.source, None, u64::MAX, cancel, "a stream to be read twice")?;
+        let bytes = read_all(&self.source, None, u64::MAX, cancel, "a copy of a stream")?;
         Ok(Opened { source: Source::named_memory(bytes.unwrap_or_default(), self.name()), near: self.near })
     }
 
@@ -152,7 +152,7 @@ impl Opened {
         match self.source.rewind() {
             Ok(true) => Ok(()),
             // The recording is limited to what a restart may need, so this only fails if memory runs out.
-            Ok(false) => Err(Error::memory("a stream that is read again")),
+            Ok(false) => Err(Error::memory("a copy of a stream")),
             Err(error) => Err(Error::io("reading", self.name(), error)),
         }
     }

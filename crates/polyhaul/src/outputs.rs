@@ -58,7 +58,7 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     report.files.try_reserve(complete.len())?;
     for Written { name, file, moved, is_new_at, is_copy } in complete {
         if is_new_at.is_some_and(|path| path.symlink_metadata().is_ok()) {
-            let exists = io::Error::new(io::ErrorKind::AlreadyExists, "another program created a file of this name");
+            let exists = io::Error::new(io::ErrorKind::AlreadyExists, "another program created a file with this name");
             return Err(Error::io("writing", &name, exists));
         }
         notes.push((name, moved, is_copy));
@@ -97,7 +97,7 @@ pub(crate) fn name_of(output: &Output) -> Cow<'_, str> {
 
 /// Error for a compression level without compression.
 fn level_of_nothing() -> Error {
-    let error = Error::new(ErrorKind::Usage, "a compression level was given, but the output is not compressed");
+    let error = Error::new(ErrorKind::Usage, "a compression level is set, but the output is not compressed");
     error.with_hint("choose a codec (--compress gzip, zstd or lz4), or use a name that ends in .gz, .zst or .lz4")
 }
 

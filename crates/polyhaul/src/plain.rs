@@ -78,7 +78,7 @@ impl Plain {
             Some(codec) => format!("read as {codec}"),
             None => "read unchanged".to_owned(),
         };
-        let message = format!("the name says {promised}, but the content is not {promised}: {how}");
+        let message = format!("the file name implies {promised}, but the content is not {promised}: {how}");
         let place = Place { file: self.source.name().into(), ..Place::default() };
         warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }

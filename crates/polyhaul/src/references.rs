@@ -101,7 +101,7 @@ impl<'o> Relinker<'o> {
                 place::real(&folder).ok().map(|real| Target { folder, real })
             }
             None if options.copy_assets => {
-                let message = "referenced files cannot be copied: the output is not a file in a folder";
+                let message = "referenced files cannot be copied: the output is not a file";
                 return Err(Error::new(ErrorKind::Usage, message).with_hint("write to a file, or omit --copy-assets"));
             }
             None => None,
@@ -172,7 +172,7 @@ impl<'o> Relinker<'o> {
     ) -> Result<Option<String>> {
         let Some(place) = folder.place().filter(|_| !name.is_empty()) else {
             if self.options.copy_assets && !name.is_empty() && need == Need::File {
-                let why = "the folder that it is relative to is unknown, because the scene was not read from a file";
+                let why = "its path is relative to an unknown folder, because the scene was not read from a file";
                 self.warn("uncopied-reference", format!("{} was not copied: {why}", quoted(name)), None);
             }
             return Ok(None);
@@ -203,7 +203,7 @@ impl<'o> Relinker<'o> {
                     Ok((new != name).then_some(new))
                 }
                 _ => {
-                    let message = format!("{} is in an archive and cannot be found from the output", quoted(name));
+                    let message = format!("{} is in an archive, which the output cannot refer to", quoted(name));
                     self.warn("unresolved-reference", message, Some(COPY_HINT));
                     Ok(None)
                 }
@@ -257,8 +257,8 @@ impl<'o> Relinker<'o> {
     /// files.
     fn extract(&mut self, place: &FolderPlace, name: &str, file: LocatedFile) -> Result<Option<String>> {
         let Some(target) = &self.target else {
-            let message = format!("{} is inside a file and cannot be found from the output", quoted(name));
-            self.warn("unresolved-reference", message, Some("write to a file in a folder"));
+            let message = format!("{} is embedded in a file, which the output cannot refer to", quoted(name));
+            self.warn("unresolved-reference", message, Some("write to a file: it is extracted next to the output"));
             return Ok(None);
         };
         if !place.allow_outside && !is_below(&file.real, &place.scene) {

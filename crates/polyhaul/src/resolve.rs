@@ -79,7 +79,7 @@ impl FoundFile {
 /// Warns about a name that differs in case from that of the file.
 pub(crate) fn note_case(name: &str, other: &str, warnings: &mut Warnings) {
     let message = format!(
-        "`{}` was read as `{}`: the names differ in case, which matters on some systems",
+        "`{}` was read as `{}`: the names differ only in case, and some file systems are case-sensitive",
         names::shown(name),
         names::shown(other)
     );
@@ -300,7 +300,7 @@ fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count
     if let FoundAt::File { real: path, .. } | FoundAt::Host(Input::Path(path), _) = &origin
         && containers::is_inner_file(path)
     {
-        return Err(Error::new(ErrorKind::Unsupported, "a buffer refers to an image inside another file"));
+        return Err(Error::new(ErrorKind::Unsupported, "a buffer cannot be read from an image inside another file"));
     }
     let plain = resolver.open(origin)?.0.plain(options)?;
     let bytes = Bytes::new(plain.source(), plain.garbage());

@@ -137,7 +137,7 @@ pub(crate) fn write_points(job: MeshJob<'_>) -> Result<()> {
 }
 
 pub(crate) fn table_kind(format: Format) -> Result<TableFormat> {
-    table_of(format).ok_or_else(|| no_tables("have them"))
+    table_of(format).ok_or_else(|| no_tables("have tables"))
 }
 
 /// The kind of table that a format stores, if it only stores a table of numbers.

@@ -114,7 +114,7 @@ pub unsafe extern "C" fn ph_options_get(
         // SAFETY: `name` is null or zero-terminated by the header's rules, and is not used after this call.
         let name = unsafe { raw::need_text(name, "the name of the option") }?;
         let text = options.get(name)?;
-        options.value = CString::new(text).map_err(|_| raw::usage(format!("{name} contains a zero byte")))?;
+        options.value = CString::new(text).map_err(|_| raw::usage(format!("the value of {name} contains a NUL byte")))?;
         value.write(options.value.as_ptr());
         Ok(())
     })
@@ -368,7 +368,7 @@ fn unknown(name: &str) -> Error {
     let error = raw::usage(format!("unknown option {name:?}"));
     match closest(name) {
         Some(closest) => error.with_hint(format!("did you mean \"{closest}\"?")),
-        None => error.with_hint("polyhaul.h lists the options at its end"),
+        None => error.with_hint("the options are listed at the end of polyhaul.h"),
     }
 }
 

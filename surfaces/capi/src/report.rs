@@ -108,7 +108,7 @@ pub unsafe extern "C" fn ph_report_warning(
         let warnings = report.warnings.kept();
         let kept_warning = warnings
             .get(index)
-            .ok_or_else(|| usage(format!("warning {index} is out of range: {} were kept", warnings.len())))?;
+            .ok_or_else(|| usage(format!("warning {index} is out of range: the count is {}", warnings.len())))?;
         let says = &kept_warning.diagnostic;
         let place = &kept_warning.diagnostic.place;
         let lent = ph_warning {

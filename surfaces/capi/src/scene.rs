@@ -236,7 +236,7 @@ pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Axes> {
 
 /// Returns the error for an index out of range.
 pub(crate) fn no_such(what: &str, index: usize, count: usize) -> Error {
-    usage(format!("{what} {index} is out of range: there are {count}"))
+    usage(format!("{what} {index} is out of range: the count is {count}"))
 }
 
 /// Returns the arrays of a mesh, without copying them. `index` must be less than `mesh_count`.

@@ -37,8 +37,8 @@ impl NamedFormat {
         }
         let name = self.extension;
         let message =
-            format!("--to {name} writes a .{name} file and others beside it, but the output is `{}`", output.display());
-        let hint = format!("use a name that ends in .{name}, or --to {}, which is one file", self.format.name());
+            format!("--to {name} writes a .{name} file and other files, but the output is `{}`", output.display());
+        let hint = format!("use a name that ends in .{name}, or --to {}, which writes one file", self.format.name());
         Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 }

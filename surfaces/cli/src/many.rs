@@ -61,7 +61,7 @@ pub fn none_found(inputs: &[PathBuf], args: &FindArgs) -> Error {
     error.with_hint(match (args.recursive, args.include.is_empty()) {
         (false, _) => "use --recursive to search subfolders too",
         (true, true) => "use --include PATTERN for files without a known extension",
-        (true, false) => "a pattern with a slash is compared with the path below the folder",
+        (true, false) => "a pattern with a slash is matched against the path relative to the folder",
     })
 }
 
@@ -107,7 +107,7 @@ pub fn check_streams(inputs: &[PathBuf]) -> Result<()> {
         return Ok(());
     }
     let error = Error::new(ErrorKind::Usage, "standard input (-) is given more than once");
-    Err(error.with_hint("use ./- for a file of that name"))
+    Err(error.with_hint("use ./- for a file with that name"))
 }
 
 /// The exit code after `failed` of `total` inputs failed; `error` is the last failure or the reason for stopping early.

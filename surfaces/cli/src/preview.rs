@@ -102,7 +102,7 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
     let sources = many::find(&args.inputs, &args.find, args.find.options()?.with_exclude(&args.output), |_| true)?;
     let real = |path: &Path| place::real(path).ok();
     if args.inputs.iter().any(|input| input.is_dir() && real(input) == real(&args.output)) {
-        let error = Error::new(ErrorKind::Usage, "the folder for pictures is an input");
+        let error = Error::new(ErrorKind::Usage, "the output folder is also an input");
         return Err(error.with_hint("use another output folder"));
     }
     if let [source] = &sources[..]
@@ -119,7 +119,7 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
         check_format(&args.output)?;
         let outputs = sources.iter().map(|source| real(&source.path)).collect::<Vec<_>>();
         if real(&args.output).is_some_and(|output| outputs.contains(&Some(output))) {
-            let message = format!("{} is an input and the sheet", args.output.display());
+            let message = format!("{} is an input, and would be overwritten by the sheet", args.output.display());
             return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output file"));
         }
         return Ok(sources.iter().map(|source| PreviewJob::new(source, args.output.clone())).collect());
@@ -141,12 +141,12 @@ fn plan(args: &PreviewArgs) -> Result<Vec<PreviewJob>> {
 
 /// Fails unless the output is an image format that can be written, or a stream, which becomes PNG.
 fn check_format(output: &Path) -> Result<()> {
-    let hint = "a picture is written as png, jpg, tga, hdr or exr";
+    let hint = "pictures can be written as png, jpg, tga, hdr or exr";
     let usage = |message: String| Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
     match Format::of_path(output) {
         _ if format::is_stream(output) => Ok(()),
         Some(to) if to.is_image() && to.is_written() => Ok(()),
-        Some(to) if to.is_image() => usage(format!("a picture cannot be written as {}", to.name())),
+        Some(to) if to.is_image() => usage(format!("pictures cannot be written as {}", to.name())),
         Some(to) => usage(format!("{} is not an image format", to.name())),
         None => usage(format!("cannot infer the image format from `{}`", output.display())),
     }

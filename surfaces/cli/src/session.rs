@@ -249,7 +249,7 @@ impl Session {
         let threads = human::plural(report.threads as u64, "thread");
         let moved = match report.spilled_bytes {
             0 => String::new(),
-            bytes => format!("; {} moved to disk", human::bytes(bytes)),
+            bytes => format!("; {} spilled to disk", human::bytes(bytes)),
         };
         let container = human::container(Container::this()).map_or(String::new(), |limits| format!("; {limits}"));
         console::note(&format!("time: {}; {threads}{peak}{moved}{container}\n", phases.join(", ")));

@@ -65,7 +65,7 @@ fn options(session: &Session, args: &TextureArgs) -> Result<TextureOptions> {
 fn find(args: &TextureArgs) -> Result<Vec<Source>> {
     if args.inputs.iter().any(|input| format::is_stream(input)) {
         let error = Error::new(ErrorKind::Usage, "standard input (-) has no name for a texture in a folder");
-        return Err(error.with_hint("use a file, or ./- for a file of that name"));
+        return Err(error.with_hint("use a file, or ./- for a file with that name"));
     }
     let sources = find_images(&args.inputs)?;
     if sources.is_empty() {

@@ -135,7 +135,7 @@ def test_arrays_that_a_mesh_cannot_store_warn(library: str) -> None:
 
 def test_columns_that_not_all_objects_have_warn() -> None:
     made = scene(square(vertex_columns={"quality": np.arange(4.0)}))
-    with pytest.warns(polyhaul.PolyhaulWarning, match="the column 'quality' that not all objects have"):
+    with pytest.warns(polyhaul.PolyhaulWarning, match="the column 'quality' that only some objects have"):
         polyhaul.to_meshio(made)
 
 

@@ -116,7 +116,7 @@ def test_pyvista_takes_meshes_and_gives_them_back() -> None:
 
 
 def test_trimesh_takes_meshes_and_gives_them_back() -> None:
-    with pytest.warns(polyhaul.PolyhaulWarning, match="colors beside uvs"):
+    with pytest.warns(polyhaul.PolyhaulWarning, match="colors of meshes with uvs"):
         made = polyhaul.to_trimesh(mesh())
     assert isinstance(made, trimesh.Trimesh) and made.faces.shape == (3, 3)
     again = polyhaul.from_trimesh(made)

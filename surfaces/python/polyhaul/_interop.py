@@ -63,7 +63,7 @@ def _trimesh_of(mesh: Mesh, options: dict[str, Any]) -> Any:
     if mesh.uvs is not None:
         given["visual"] = trimesh.visual.TextureVisuals(uv=mesh.uvs)
         if mesh.colors is not None:
-            columns.dropped.append("colors beside uvs")
+            columns.dropped.append("colors of meshes with uvs")
     elif mesh.colors is not None:
         given["vertex_colors"] = _bytes(mesh.colors)
     given["vertex_attributes"] = columns.of(mesh.vertex_columns)
@@ -128,7 +128,7 @@ def to_meshio(source: Mesh | Scene) -> Any:
         if domain == "vertex":
             data[name] = values
         elif domain is not None:
-            columns.dropped.append(f"{name} that are not per vertex (weld() makes them so)")
+            columns.dropped.append(f"{name} that are not per vertex (weld() converts them)")
     if mesh.colors is not None:
         data["colors"] = mesh.colors
     cells: list[tuple[str, Array]] = []
@@ -449,13 +449,13 @@ def _joined(source: Mesh | Scene) -> Mesh:
         if all(rows is not None for rows in values):
             given |= {field: np.concatenate(values)} | ({} if domain is None else {domain: "vertex"})
         elif any(rows is not None for rows in values):
-            dropped.append(f"{field} that not all objects have")
+            dropped.append(f"{field} that only some objects have")
     for field in ("vertex_columns", "face_columns"):
         columns = [{name: _dense(column) for name, column in getattr(mesh, field).items()} for mesh in meshes]
         shared = [name for name in columns[0] if all(_is_alike(columns[0][name], other.get(name)) for other in columns)]
         given[field] = {name: np.concatenate([other[name] for other in columns]) for name in shared}
         names = dict.fromkeys(name for other in columns for name in other)
-        dropped += [f"the column {name!r} that not all objects have" for name in names if name not in shared]
+        dropped += [f"the column {name!r} that only some objects have" for name in names if name not in shared]
     _warn_dropped("a joined mesh", dropped)
     return Mesh(np.concatenate([mesh.positions for mesh in meshes]), **given)
 

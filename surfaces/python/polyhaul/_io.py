@@ -192,7 +192,7 @@ def _turn(
     if forward_axis is None and up_axis is None:
         return None, scale
     if forward_axis is None or up_axis is None:
-        raise ValueError("forward_axis and up_axis need each other")
+        raise ValueError("forward_axis and up_axis must be set together")
     forward, up = _options.axis("forward_axis", forward_axis), _options.axis("up_axis", up_axis)
     _options.check_axes(forward, up)
     return (forward, up), scale

@@ -715,7 +715,7 @@ class Mesh(SurfaceMeasures):
 
     def _check_own(self, name: str, value: Any) -> None:
         if self._of_file and value is not None:
-            instead = f"use mesh.replace({name}=...), which makes a new mesh"
+            instead = f"use mesh.replace({name}=...), which returns a new mesh"
             raise ValueError(f"cannot set {name} of a mesh that was read: it is computed from the file's statements; {instead}")
 
     def _replace(self, name: str, value: npt.ArrayLike | None, columns: int) -> None:

@@ -222,4 +222,4 @@ def _table(phases: Mapping[str, float]) -> str:
 def _image(svg: str) -> str:
     """Return an HTML image that cannot run scripts, fetch resources, or affect the styles of the page."""
     data = base64.b64encode(svg.encode()).decode()
-    return f'<img alt="what each thread did when" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+    return f'<img alt="timeline of the threads" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'

@@ -405,7 +405,7 @@ class Scene:
             The object. Its fields may be changed until the scene is written.
         """
         if self._render is not None:
-            raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
+            raise ValueError("cannot add to a renderer scene; read it with flatten=True")
         if _checked_mesh(mesh)._of_file:
             if materials is None and mesh.material_slots is not None:
                 materials = mesh._materials
@@ -538,7 +538,7 @@ class Scene:
         if not isinstance(value, Object):
             raise TypeError(f"the object is of type {type(value).__name__}; expected polyhaul.Object, or use scene.add(mesh)")
         if self._render is not None:
-            raise ValueError("cannot add to a scene for a renderer; read it with flatten=True")
+            raise ValueError("cannot add to a renderer scene; read it with flatten=True")
         self._take(value._shown()[1] or ())
         return value
 

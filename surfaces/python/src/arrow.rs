@@ -233,7 +233,7 @@ impl Growing {
         let offsets = offsets.to_mut().map_err(|_| no_memory())?;
         for &position in &positions[1..] {
             let offset = u32::try_from(before + position - first);
-            offsets.push(offset.map_err(|_| PyValueError::new_err("lists of more than 4,294,967,295 values"))?);
+            offsets.push(offset.map_err(|_| PyValueError::new_err("the lists have more than 4,294,967,295 values"))?);
         }
         append(&mut self.column.values, &items.slice(first as usize, (last - first) as usize), &self.column.name)
     }

@@ -22,7 +22,7 @@ pub(crate) fn gather(py: Python<'_>, columns: Vec<Lane>, rows: Held<i64>, thread
     job::run(py, None, move |job| match gather_all(&columns, rows.as_ref(), threads, job) {
         true => Ok(()),
         false if job.is_cancelled() => Err(Error::cancelled()),
-        false => Err(Error::new(ErrorKind::Usage, "a row does not exist")),
+        false => Err(Error::new(ErrorKind::Usage, "a row index is out of range")),
     })
 }
 

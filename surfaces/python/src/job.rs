@@ -183,7 +183,7 @@ impl Waiting<'_> {
         match result {
             Ok(Ok(value)) => self.reported.finish().map(|()| value),
             Ok(Err(error)) => Err(errors::exception(py, &error)),
-            Err(_) => Err(errors::internal(py, "the job panicked; standard error has the message")),
+            Err(_) => Err(errors::internal(py, "the job panicked; see the message on standard error")),
         }
     }
 }

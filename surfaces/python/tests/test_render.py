@@ -251,7 +251,7 @@ def test_options_that_make_no_sense(path: Path) -> None:
         polyhaul.write(scene, path, meshes="obj")
     with pytest.raises(ValueError, match="parts is -1"):
         polyhaul.write(scene, path, parts=-1)
-    with pytest.raises(ValueError, match="scene for a renderer"):
+    with pytest.raises(ValueError, match="renderer scene"):
         scene.add(polyhaul.Mesh([[0, 0, 0]]))
 
 

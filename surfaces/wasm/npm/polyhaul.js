@@ -102,7 +102,7 @@ export async function write(source, to, { transfer, signal, ...how } = {}) {
 }
 
 function requireName(to) {
-  if (typeof to !== 'string' || to === '') throw new TypeError('polyhaul: the name of the file to be made is missing');
+  if (typeof to !== 'string' || to === '') throw new TypeError('polyhaul: the name of the output file is missing');
 }
 
 /**

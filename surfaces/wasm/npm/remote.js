@@ -171,7 +171,7 @@ function checked(file, begin, end, { status, headers }, bytes) {
   file.size ??= size;
   file.version ??= version;
   if (size !== undefined && (size !== file.size || version !== file.version)) {
-    throw failed(begin, end, 'the file was changed on the server meanwhile');
+    throw failed(begin, end, 'the file changed on the server during the download');
   }
   if (from !== begin || to !== end - 1 || bytes.byteLength !== end - begin) {
     throw failed(begin, end, `the server sent ${bytes.byteLength} bytes as \`${range}\``);

@@ -106,7 +106,7 @@ function refuseOthers(mesh) {
 }
 
 function triangles(indices) {
-  if (indices.length % 3 !== 0) throw new TypeError(`polyhaul: ${indices.length} indices are not triangles`);
+  if (indices.length % 3 !== 0) throw new TypeError(`polyhaul: expected 3 indices per triangle, found ${indices.length}`);
   return { offsets: Uint32Array.from({ length: indices.length / 3 + 1 }, (_, face) => 3 * face), positions: indices };
 }
 
@@ -126,7 +126,7 @@ function quads(colors, count) {
 function put(arrays, Type, values, width) {
   const length = values?.length;
   if (typeof length !== 'number') throw new TypeError(`polyhaul: expected an array of numbers, found \`${values}\``);
-  if (length % width !== 0) throw new TypeError(`polyhaul: ${length} numbers are not in groups of ${width}`);
+  if (length % width !== 0) throw new TypeError(`polyhaul: expected a multiple of ${width} numbers, found ${length}`);
   return push(arrays, values instanceof Type ? values : Type.from(values), width);
 }
 

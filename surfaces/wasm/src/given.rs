@@ -59,7 +59,7 @@ fn zeros<T: Clone + Default>(count: usize) -> Option<(Array<T>, *mut u8)> {
 pub(crate) fn scene(lines: &[String], arrays: Vec<GivenArray>) -> Result<Scene, String> {
     let mut description = Description { arrays, ..Description::default() };
     for line in lines {
-        description.apply(line).ok_or_else(|| format!("the description `{line}` is not valid"))?;
+        description.apply(line).ok_or_else(|| format!("invalid description `{line}`"))?;
     }
     Ok(description.finish())
 }
@@ -282,7 +282,7 @@ mod tests {
     fn what_is_not_valid_is_named() {
         for line in ["mesh", "positions 0", "curves 1 2", "column 0 - x", "table x y"] {
             let result = scene(&[line.to_owned()], vec![numbers(&[1])]);
-            assert_eq!(result.err(), Some(format!("the description `{line}` is not valid")));
+            assert_eq!(result.err(), Some(format!("invalid description `{line}`")));
         }
         assert!(GivenArray::zeros(1, 2, 1).is_none() && GivenArray::zeros(10, 1, 1).is_none());
         assert!(GivenArray::zeros(9, 1, usize::MAX / 4).is_none());

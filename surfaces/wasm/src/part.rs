@@ -117,7 +117,7 @@ fn largest(indices: &[u32]) -> u32 {
 /// # Errors
 /// [`ErrorKind::Usage`] if `text` is not a valid description, [`ErrorKind::Memory`].
 fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
-    let refused = || Error::new(ErrorKind::Usage, "the parts of a file cannot be joined by what is told of them");
+    let refused = || Error::new(ErrorKind::Usage, "invalid description of the parts of a file");
     let mut whole = JoinedParts::parse(text).ok_or_else(refused)?;
     let mesh = scene.meshes.first_mut().ok_or_else(refused)?;
     let [positions, uvs, normals] =

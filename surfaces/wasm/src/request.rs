@@ -29,7 +29,7 @@ pub(crate) fn parse(text: &str) -> Result<Request, String> {
         match line.split_once(' ').unwrap_or((line, "")) {
             ("name", value) => name = value.to_owned(),
             ("to", value) if Format::of_path(Path::new(value)).is_none() => {
-                return Err(format!("cannot tell the format of `{value}` from its name"));
+                return Err(format!("cannot infer the format of `{value}` from its name"));
             }
             ("to", value) => to = value.to_owned(),
             ("format", value) => {
@@ -66,7 +66,7 @@ mod tests {
         assert!(write_options.scene.ascii);
         assert!(parse("encoding utf8").is_err());
         assert_eq!(parse("format x").err().as_deref(), Some("unknown format `x`"));
-        let untold = "cannot tell the format of `a.b` from its name";
+        let untold = "cannot infer the format of `a.b` from its name";
         assert_eq!(parse("to a.b").err().as_deref(), Some(untold));
         let unknown = "unknown option `colour` with the value `red`";
         assert_eq!(parse("colour red").err().as_deref(), Some(unknown));

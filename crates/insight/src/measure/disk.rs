@@ -216,7 +216,7 @@ impl Scratch {
         if is_too_much(system::free_bytes(&self.file)) {
             Some("the disk is almost full")
         } else if is_too_much(free_memory_bytes()) {
-            Some("there is little free memory")
+            Some("too little memory is free")
         } else if self.took.as_secs_f64() * (bytes as f64 / self.bytes.max(1) as f64) > LONG.as_secs_f64() {
             Some("the disk is slow")
         } else {

@@ -146,7 +146,7 @@ impl Shelf {
         if depth > MAX_DEPTH {
             return Err(Error::new(
                 ErrorKind::Limit,
-                format!("{name}: archives are nested more than {MAX_DEPTH} deep"),
+                format!("{name}: archives are nested more than {MAX_DEPTH} levels deep"),
             ));
         }
         let source = match ask(&source, || source.positioned())? {
@@ -311,8 +311,8 @@ fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'
     let bytes = read_all(source, None, max_bytes, &options.run.cancel, "a streamed archive")?;
     let Some(bytes) = bytes else {
         let message = format!(
-            "{name}: an archive on a stream is read into memory, because its directory is at its end, and this one \
-             is larger than the limit of {max_bytes} bytes (memory_limit)"
+            "{name}: a streamed archive is read into memory, because its directory is at the end, and this one \
+             exceeds the limit of {max_bytes} bytes (memory_limit)"
         );
         let hint = format!("read it from a file, or {}", limit_hint("memory_limit"));
         return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));
@@ -374,7 +374,7 @@ impl Member {
         };
         let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
         if member.inner.is_some() {
-            return Err(Error::new(ErrorKind::Unsupported, "a buffer refers to an image inside another file"));
+            return Err(Error::new(ErrorKind::Unsupported, "a buffer cannot be read from an image inside another file"));
         }
         let source = member.source(options)?;
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);

@@ -61,12 +61,12 @@ impl Memory {
         let folder = if self.folder.as_os_str().is_empty() { Path::new(".") } else { &self.folder };
         let disk = disk_of(folder).map_or(String::new(), |disk| format!(" (on the disk at {})", disk.display()));
         let message = format!(
-            "no space is left in {}{disk}, where arrays that do not fit into memory are kept: {}",
+            "no space is left in {}{disk} for arrays spilled from memory: {}",
             folder.display(),
             error.diagnostic().message
         );
         Error::new(ErrorKind::Io, message).with_hint(format!(
-            "free some space there, choose another folder (`--spill-folder`, in Python and C `spill_folder`), or {}",
+            "free some disk space, choose another folder (`--spill-folder`, or `spill_folder` in Python and C), or {}",
             limit_hint("memory_limit")
         ))
     }

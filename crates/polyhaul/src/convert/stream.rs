@@ -213,7 +213,7 @@ impl<'a> StreamedOutput<'a> {
             opening.writing.pages(&pages, &mut (), source.part_count(number), slot_bytes)?;
             let promised = choice.map_or(table.row_count as u64, |choice| choice.count(number));
             if target.is_some() && pages.kept_rows.into_inner() != promised {
-                return Err(Error::new(ErrorKind::Malformed, "the file changed while it was read"));
+                return Err(Error::new(ErrorKind::Malformed, "the file changed while it was being read"));
             }
         }
         let threads = self.opening.writing.threads();

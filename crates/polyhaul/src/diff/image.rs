@@ -118,7 +118,7 @@ fn attributes([a, b]: [&Image; 2], differences: &mut Differences) {
         differences.only(
             "attributes",
             differing.len() as u64,
-            &format!("have other values: {}", names::listed(&differing)),
+            &format!("with different values: {}", names::listed(&differing)),
         );
     }
 }
@@ -200,7 +200,7 @@ pub(super) fn compare_textures([a, b]: [&Texture; 2], differences: &mut Differen
     if differences.counts("mip levels", [a.levels.len() as u64, b.levels.len() as u64]) {
         let differ = a.levels.iter().zip(&b.levels).filter(|(a, b)| a != b).count() as u64;
         if differ > 0 {
-            differences.only("pixels", differ, "mip levels have different bytes");
+            differences.only("pixels", differ, "(mip levels with different bytes)");
         }
     }
 }

@@ -211,7 +211,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Dif
             let table = side.tables.swap_remove(place);
             let others = side.tables.iter().filter(|table| table.row_count > 0).count() as u64;
             if others > 0 {
-                differences.only("tables", others, "elements of the PLY file have no counterpart");
+                differences.only("tables", others, "only in the PLY file");
             }
             side.tables = vec![table];
         }
@@ -324,7 +324,7 @@ impl Differences {
         count += b.count() as u64;
         if count > 0 {
             let (place, shown) = match first {
-                Some((number, a, b)) => (Some(format!("number {number}")), format!(": number {number} is {a} and {b}")),
+                Some((number, a, b)) => (Some(format!("number {number}")), format!(": number {number} is {a} vs. {b}")),
                 None => (None, String::new()),
             };
             let message = format!("{what}: {count} differ{shown}");

@@ -313,7 +313,7 @@ impl Gaps {
         let [normals, uvs, colors] = self.lonely;
         for (what, counts) in [("normals", normals), ("uvs", uvs), ("colors", colors)] {
             for (count, side) in counts.into_iter().zip(["first", "second"]).filter(|(count, _)| *count > 0) {
-                differences.only(what, count, &format!("corners have them only in the {side} file"));
+                differences.only(what, count, &format!("only in the {side} file, counted per corner"));
             }
         }
         differences.gap("positions", "", self.positions);
@@ -333,7 +333,7 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
     if is_alike {
         let sizes = |world: &World<'_>| -> Vec<usize> { world.faces().map(|face| face.corners.len()).collect() };
         let before = differences.all.len();
-        differences.each("faces", sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("one of {size} corners"));
+        differences.each("faces", sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("a {size}-corner face"));
         is_alike = differences.all.len() == before;
     }
     if is_alike {
@@ -351,7 +351,7 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
     let shown = if has_faces { "unused vertices" } else { "vertices" };
     if differences.counts_of("vertices", shown, [loose_a.len() as u64, loose_b.len() as u64]) {
         for (number, (a, b)) in loose_a.into_iter().zip(loose_b).enumerate() {
-            let place = || format!("vertex {number} of those not used by a face");
+            let place = || format!("unused vertex {number}");
             Gaps::vectors(&mut gaps.positions, a.0, b.0, tolerance, &place);
             gaps.colors([a.1, b.1], tolerance, &place);
             gaps.normals([a.2, b.2], tolerance, &place);
@@ -538,7 +538,7 @@ fn columns([a, b]: &[World<'_>; 2], differences: &mut Differences) {
 fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut Differences) -> Result<()> {
     if let Some((name, other)) = b.renamed.iter().next() {
         let quoted = |name: &str| format!("`{}`", polyhaul_model::names::shown(name));
-        let shown = format!("differ, but their values are equal: {} is {}", quoted(other), quoted(name));
+        let shown = format!("renamed with equal values: {} is {} in the second file", quoted(other), quoted(name));
         differences.only("material names", b.renamed.len() as u64, &shown);
     }
     fn defined<'a>(world: &World<'a>) -> BTreeMap<&'a str, &'a Material> {
@@ -553,7 +553,7 @@ fn definitions([a, b]: &[World<'_>; 2], files: &mut SameFiles, differences: &mut
     let missing =
         a.keys().filter(|name| !b.contains_key(*name)).count() + b.keys().filter(|name| !a.contains_key(*name)).count();
     if missing > 0 {
-        differences.only("material definitions", missing as u64, "are only in one of the files");
+        differences.only("material definitions", missing as u64, "only in one of the files");
     }
     let mut names = Vec::new();
     for (name, material) in &a {

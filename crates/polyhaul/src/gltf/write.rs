@@ -107,8 +107,8 @@ fn buffer_beside(output: &Output, options: &WriteOptions) -> Result<Option<PathB
         return Ok(None);
     }
     if plain.len() < name.len() || compression_of(output, options)?.is_some() {
-        let error = Error::new(ErrorKind::Usage, ".gltf files cannot be compressed, because others read their buffer");
-        return Err(error.with_hint("write a .glb file, which can be"));
+        let error = Error::new(ErrorKind::Usage, ".gltf files cannot be compressed: readers cannot find their buffer");
+        return Err(error.with_hint("write a .glb file, which can be compressed"));
     }
     Ok(Some(path.with_extension("bin")))
 }

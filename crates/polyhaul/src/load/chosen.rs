@@ -176,7 +176,7 @@ pub(crate) fn batches(
     options.rows.check()?;
     let detected = detect(input, options)?;
     if !detected.format.has_tables() {
-        return Err(no_tables("are read in batches"));
+        return Err(no_tables("can be read in batches"));
     }
     let all_rows = everything(options);
     // Parts are processed sequentially, in order, while others are read.
@@ -199,7 +199,7 @@ pub(crate) fn batches(
         report
     } else {
         let (read, report) = load_whole(input, Some(detected), &all_rows, |_| ContentShape::Tables)?;
-        let Content::Tables(tables) = read.content else { return Err(no_tables("are read in batches")) };
+        let Content::Tables(tables) = read.content else { return Err(no_tables("can be read in batches")) };
         batches.run = &options.run;
         batches.whole(tables.tables, part_bytes)?;
         report

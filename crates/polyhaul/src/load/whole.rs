@@ -111,7 +111,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
             Ok(Content::Scene(scene))
         }
         ContentShape::Tables => {
-            readers.tables.ok_or_else(|| no_tables("are read as tables"))?(job).map(Content::Tables)
+            readers.tables.ok_or_else(|| no_tables("can be read as tables"))?(job).map(Content::Tables)
         }
     }
 }

@@ -60,7 +60,7 @@ fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings
     let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
     let materials = if count == 1 { "1 material".to_owned() } else { format!("{count} materials") };
     let message = format!("a stream cannot store the material library: {materials} dropped");
-    let hint = Some("write to a file, and the library appears beside it".to_owned());
+    let hint = Some("write to a file: the material library is written next to it".to_owned());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
 }

@@ -198,9 +198,9 @@ impl Files {
             return Ok(Files(None));
         }
         let Some(path) = file_of(output) else {
-            let message = "a scene of several files cannot be written to a stream";
+            let message = "a scene with several files cannot be written to a stream";
             return Err(
-                Error::new(ErrorKind::Usage, message).with_hint("write to a file: the other files go into its folder")
+                Error::new(ErrorKind::Usage, message).with_hint("write to a file: the others are written next to it")
             );
         };
         let name = path.file_name().unwrap_or_default().to_string_lossy();

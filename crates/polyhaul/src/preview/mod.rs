@@ -82,8 +82,7 @@ fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
 /// Warns if a picture needed more work than the budget allows.
 fn note_if_coarse(is_coarse: bool, warnings: &mut Warnings) {
     if is_coarse {
-        let message =
-            "the picture is coarse: the scene has too many elements, or too many large ones in the same place";
+        let message = "the picture is coarse: the scene has too many elements, or too many large ones overlap";
         warnings.push("coarse-picture", Diagnostic::new(message));
     }
 }
@@ -173,7 +172,7 @@ fn check_quick(scene: &Scene, options: &PreviewOptions) -> Result<()> {
     let render = scene.render.as_ref().map_or(0, |render| render.shapes().count() + render.instances.len());
     let count = scene.meshes.iter().map(elements).sum::<u64>() + (scene.objects.len() + render) as u64;
     if options.budget == WorkBudget::Fixed && count > QUICK_ELEMENTS {
-        let message = format!("{count} elements are too many for a picture with a fixed budget");
+        let message = format!("{count} elements exceed the fixed budget for a picture");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(())
@@ -196,7 +195,7 @@ fn draw_scene(
     let textures = looks(&scene, near, read, options, report)?;
     let (picture, unfinished) = report.phase("draw", || draw(scene, &textures, options))?;
     note_if_coarse(picture.is_coarse, &mut report.warnings);
-    let message = "polygons with many corners were triangulated in part: triangles overlap";
+    let message = "polygons with many corners were only partly triangulated: their triangles overlap";
     report.warnings.push_many("coarse-picture", unfinished, Diagnostic::new(message));
     Ok(picture.image)
 }
@@ -214,7 +213,7 @@ fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &m
     let shown: usize = scene.objects.iter().map(|object| count(object.mesh)).sum();
     let stored: usize = (0..scene.meshes.len()).map(count).sum();
     if shown > MAX_SETTLED_SPLATS.max(8 * stored) {
-        let message = "splats are drawn as points: their objects are at too many places";
+        let message = "splats are drawn as points: they have too many instances";
         warnings.push("coarse-picture", Diagnostic::new(message));
         return Ok(scene);
     }

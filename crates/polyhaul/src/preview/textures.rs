@@ -58,7 +58,7 @@ pub(super) fn textures(
     let max_count = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
     if named.len() > max_count {
         let message = format!(
-            "{} textures are more than the limit of {max_count} (files): the others are not drawn",
+            "{} textures exceed the limit of {max_count} (files): the rest are not drawn",
             named.len()
         );
         report.warnings.push("left-out-textures", Diagnostic::new(message));
@@ -197,7 +197,7 @@ pub(super) fn average(input: &Opened, read: &ReadOptions) -> Result<Option<Avera
 pub(super) fn coarse_message(name: &str, pixels: u64, average: Option<&AverageColor>) -> Diagnostic {
     let color = if average.is_some() { "the average color of its first rows" } else { "one color" };
     let name = names::shown(name);
-    Diagnostic::new(format!("`{name}` has {pixels} pixels, more than a picture allows: drawn in {color}"))
+    Diagnostic::new(format!("`{name}` has {pixels} pixels, too many for a preview: drawn in {color}"))
 }
 
 /// Purpose of a map, if pictures show it.

@@ -61,7 +61,7 @@ impl CopySource {
             CopySource::Inner { path, allow_outside } => {
                 let mut options = options.clone().with_allow_outside(*allow_outside);
                 options.limits.referenced_file_bytes = u64::MAX;
-                let gone = || Error::new(ErrorKind::Io, format!("{} is gone", path.display()));
+                let gone = || Error::new(ErrorKind::Io, format!("{} no longer exists", path.display()));
                 open_inner(path, &options)?.ok_or_else(gone)
             }
             CopySource::File(real) => {

@@ -135,7 +135,7 @@ fn storing(text: &str) -> Result<Storing, String> {
     let Some(level) = level else { return Ok(Storing::By(codec, None)) };
     match level.parse() {
         Ok(level) if codec.levels().contains(&level) => Ok(Storing::By(codec, Some(level))),
-        _ => Err(format!("{codec} levels are {} to {}", codec.levels().start(), codec.levels().end())),
+        _ => Err(format!("expected a {codec} level from {} to {}", codec.levels().start(), codec.levels().end())),
     }
 }
 

@@ -192,7 +192,7 @@ fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     if args.inputs.iter().any(|input| format::is_stream(input)) {
         return Err(usage(
             "standard input (-) cannot be an asset",
-            "use polyhaul convert, or ./- for a file of that name",
+            "use polyhaul convert, or ./- for a file with that name",
         ));
     }
     if many::is_no_folder(output) {
@@ -423,7 +423,7 @@ fn keep_options(session: &Session, output: &Path, job: &LoggedOptions) {
         && session.talks()
     {
         let error = human::safe(&error.to_string());
-        console::note(&format!("warning: {error}; later runs cannot say which options changed\n"));
+        console::note(&format!("warning: {error}; later runs cannot report which options changed\n"));
     }
 }
 

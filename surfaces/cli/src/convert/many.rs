@@ -128,11 +128,11 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     let usage = |message: String| Error::new(ErrorKind::Usage, message);
     if many::is_no_folder(folder) {
         let error = usage(format!("several inputs cannot be written to `{}`", folder.display()));
-        return Err(error.with_hint("the last argument is a folder for the outputs"));
+        return Err(error.with_hint("use a folder for the outputs as the last argument"));
     }
     if args.inputs().iter().any(|input| format::is_stream(input)) {
         let error = usage("standard input (-) has no name for a file in a folder".into());
-        return Err(error.with_hint("give the output file's name"));
+        return Err(error.with_hint("use an output file instead of a folder"));
     }
     let Some(to) = args.style.to else {
         let error = usage(format!("cannot infer the output format for the folder `{}`", folder.display()));

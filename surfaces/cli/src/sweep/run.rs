@@ -210,7 +210,7 @@ impl Run<'_> {
         let other = files::opened(&load.seen).find(|path| !is_stored(path));
         let wrong = match other {
             Some(other) => format!("{} was read, which is not one of its files", other.display()),
-            None if load.counts != self.plan.expected_counts => "its files load as something else".into(),
+            None if load.counts != self.plan.expected_counts => "it loads as different content".into(),
             None => return Ok((load, seconds)),
         };
         let message = format!("the copy stored as {} does not match the asset: {wrong}", variant.stored.name);
@@ -354,6 +354,6 @@ mod tests {
         let name = scratch.0.display().to_string();
         assert!(error.kind() == ErrorKind::Usage && error.to_string().contains(&name), "{error}");
         let error = Scratch::plan(&[scratch.variant()], &read, &[]).run(|_, _| {}).unwrap_err();
-        assert!(error.to_string().contains("its files load as something else"), "{error}");
+        assert!(error.to_string().contains("it loads as different content"), "{error}");
     }
 }

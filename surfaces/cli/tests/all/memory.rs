@@ -56,9 +56,9 @@ fn the_work_shows_what_moved() {
     let folder = Folder::new("memory-verbose");
     let mesh = folder.file("in.obj", &grid(700));
     let ran = run(&["convert", "-v", &mesh, &folder.path("out.ply"), "-j2", "--memory-limit", LIMIT]).expect(0);
-    assert!(ran.stderr.contains("moved to disk"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("spilled to disk"), "{}", ran.stderr);
     let ran = run(&["convert", "-v", &mesh, &folder.path("out.ply"), "-j2"]).expect(0);
-    assert!(!ran.stderr.contains("moved to disk"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("spilled to disk"), "{}", ran.stderr);
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn wrong_requests_are_refused() {
     refused(&[], "--output");
     refused(&["-o", &folder.path("b.obj")], "obj is not an image format");
     refused(&["-o", &folder.path("b")], "cannot infer the image format");
-    refused(&["-o", &folder.path("b.dds")], "a picture cannot be written as dds");
+    refused(&["-o", &folder.path("b.dds")], "pictures cannot be written as dds");
     refused(&["-o", &folder.path("b.png"), "--size", "0x5"], "expected a width and a height");
     refused(&["-o", &folder.path("b.png"), "--background", "redd"], "expected a color");
     refused(&[&mesh, "-o", &folder.path("b.png")], "several pictures cannot be written to");
@@ -121,7 +121,7 @@ fn no_input_becomes_its_own_picture() {
     let ran = run(&["preview", &picture, "-o", &picture, "--size", "8x8"]).expect(2);
     assert!(ran.stderr.contains("would be overwritten by its picture"), "{ran:?}");
     let ran = run(&["preview", &folder.path("in"), "-o", &folder.path("in")]).expect(2);
-    assert!(ran.stderr.contains("the folder for pictures is an input"), "{ran:?}");
+    assert!(ran.stderr.contains("the output folder is also an input"), "{ran:?}");
     assert!(std::fs::read(&picture).unwrap() == before && std::fs::read_dir(folder.path("in")).unwrap().count() == 2);
 }
 

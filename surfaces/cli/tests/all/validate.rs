@@ -105,7 +105,7 @@ fn diff_compares_what_files_mean() {
     run(&["convert", &scene, &copy]).expect(0);
     // PLY drops only the name of the object.
     let ran = run(&["diff", &scene, &copy]).expect(1);
-    assert_eq!(ran.stdout, "names: 1 differ: number 0 is `thing` and nothing\n");
+    assert_eq!(ran.stdout, "names: 1 differ: number 0 is `thing` vs. nothing\n");
     assert_eq!(run(&["diff", &scene, &scene]).expect(0).stdout, "equal\n");
     let moved = folder.file("b.obj", &SOUND.replace("-2.5", "-2.25"));
     let ran = run(&["diff", &scene, &moved]).expect(1);

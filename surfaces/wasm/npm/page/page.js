@@ -143,7 +143,7 @@ function tell({ counts, shapes, materials, bytes, warnings, warningCount }) {
   element('facts').replaceChildren(
     ...rows.flatMap(([name, value]) => [make('dt', name), make('dd', value.toLocaleString?.('en') ?? value)]),
   );
-  complain(warningCount ? `${warningCount.toLocaleString('en')} ${warningCount === 1 ? 'complaint' : 'complaints'}` : '', warnings);
+  complain(warningCount ? `${warningCount.toLocaleString('en')} ${warningCount === 1 ? 'warning' : 'warnings'}` : '', warnings);
 }
 
 function fail(heading, error) {
@@ -193,7 +193,7 @@ async function compare() {
     const elapsed = performance.now() - begin;
     element('other').textContent = `${duration(elapsed)}: ${(elapsed / shown.elapsed).toFixed(1)} times as long`;
   } catch (error) {
-    element('other').textContent = `three.js fails: ${error.message}`;
+    element('other').textContent = `three.js failed: ${error.message}`;
   }
 }
 
@@ -206,7 +206,7 @@ async function save(format) {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     say(`${name}, ${amount(blob.size)}`);
-    if (warningCount) complain(`Complaints about ${name}`, warnings);
+    if (warningCount) complain(`Warnings about ${name}`, warnings);
   } catch (error) {
     say('');
     fail(`${name} cannot be written`, error);

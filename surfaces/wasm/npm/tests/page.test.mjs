@@ -98,7 +98,7 @@ inPage('a model with materials is drawn, and what is wrong with it is told', asy
   assert.equal(await page.textContent('#name'), 'cube.obj');
   const facts = await page.textContent('#facts');
   assert.match(facts, /Positions8Faces6Objects1Materials1/);
-  assert.match(await page.textContent('#complained'), /^\d complaints?$/);
+  assert.match(await page.textContent('#complained'), /^\d warnings?$/);
   assert.match(await page.textContent('#list'), /cube.obj:18:7: position 99 does not exist/);
   const red = await share(isRed);
   assert.ok(red > 0.1 && red < 0.8, `${red}`);

@@ -158,8 +158,8 @@ inBoth('a connection that fails is tried again', async (read) => {
 });
 
 const ERRORS = {
-  '/changed.obj': 'the file was changed on the server meanwhile',
-  '/grown.obj': 'the file was changed on the server meanwhile',
+  '/changed.obj': 'the file changed on the server during the download',
+  '/grown.obj': 'the file changed on the server during the download',
   '/shifted.obj': 'the server sent 10000 bytes as `bytes 30001-40000/',
   '/short.obj': 'the server sent 9999 bytes as `bytes 30000-39999/',
   '/refused.obj': 'the server answered with status 503',

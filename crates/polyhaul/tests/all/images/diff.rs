@@ -43,7 +43,7 @@ fn attributes_are_compared_by_name() {
         differences([("a.exr", &two_parts), ("b.exr", &with(&[you]))]),
         [
             ("attributes", "attributes: 1 only in the first file: `scene`".into()),
-            ("attributes", "attributes: 1 have other values: `owner`".into())
+            ("attributes", "attributes: 1 with different values: `owner`".into())
         ]
     );
     let listed = differences([("a.png", &gray(&[0.0, 1.0])), ("b.exr", &two_parts)]);

@@ -150,7 +150,7 @@ fn colours_that_alpha_hides_are_counted() {
     assert!(noted(&multiplied, Format::Exr, style).is_empty());
     let samples = Samples::U8([200, 50, 25, 100].into());
     let multiplied = Image { premultiplied: true, ..image(Channels::Rgba, samples, ColorSpace::Srgb) };
-    let expected = ["1 sample above alpha clamped to it in png", "2 samples rounded when divided by alpha in png"];
+    let expected = ["1 sample above alpha clamped to alpha in png", "2 samples rounded when divided by alpha in png"];
     assert_eq!(noted(&multiplied, Format::Png, style), expected);
 }
 
