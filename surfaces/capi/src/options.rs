@@ -114,7 +114,8 @@ pub unsafe extern "C" fn ph_options_get(
         // SAFETY: `name` is null or zero-terminated by the header's rules, and is not used after this call.
         let name = unsafe { raw::need_text(name, "the name of the option") }?;
         let text = options.get(name)?;
-        options.value = CString::new(text).map_err(|_| raw::usage(format!("the value of {name} contains a NUL byte")))?;
+        options.value =
+            CString::new(text).map_err(|_| raw::usage(format!("the value of {name} contains a NUL byte")))?;
         value.write(options.value.as_ptr());
         Ok(())
     })

@@ -377,10 +377,8 @@ impl ObjState {
 /// Warning about out-of-range uv or normal indices; `first` describes the first one.
 fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnostic {
     let noun = stream.noun();
-    let words = [
-        format!("index of a nonexistent {noun} was dropped"),
-        format!("indices of nonexistent {noun}s were dropped"),
-    ];
+    let words =
+        [format!("index of a nonexistent {noun} was dropped"), format!("indices of nonexistent {noun}s were dropped")];
     let message = format!("{}: {}", first.message, counted(count, [&words[0], &words[1]]));
     Diagnostic { message, ..first }
 }

@@ -374,7 +374,10 @@ impl Member {
         };
         let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
         if member.inner.is_some() {
-            return Err(Error::new(ErrorKind::Unsupported, "a buffer cannot be read from an image inside another file"));
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                "a buffer cannot be read from an image inside another file",
+            ));
         }
         let source = member.source(options)?;
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);

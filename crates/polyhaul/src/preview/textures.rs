@@ -57,10 +57,8 @@ pub(super) fn textures(
     }
     let max_count = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
     if named.len() > max_count {
-        let message = format!(
-            "{} textures exceed the limit of {max_count} (files): the rest are not drawn",
-            named.len()
-        );
+        let message =
+            format!("{} textures exceed the limit of {max_count} (files): the rest are not drawn", named.len());
         report.warnings.push("left-out-textures", Diagnostic::new(message));
         named.truncate(max_count);
     }
