@@ -125,7 +125,7 @@ fn reverse(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.corner_positions.len();
     for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {
         if domain == Domain::Corner && values != count && values != 0 {
-            return Err(Error::new(ErrorKind::Usage, format!("{values} values for {count} corners")));
+            return Err(Error::new(ErrorKind::Usage, format!("expected {count} corner values, found {values}")));
         }
     }
     if mesh.uv_domain == Domain::Corner {

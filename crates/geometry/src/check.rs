@@ -34,10 +34,7 @@ pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     let slots = scene.objects.iter().filter_map(|object| Some((object, object.materials.as_ref()?)));
     for (object, slots) in slots {
         if slots.iter().flatten().any(|&material| material >= scene.materials.len()) {
-            let message = format!(
-                "a material slot of object `{}` refers to a material that the scene does not have",
-                object.name
-            );
+            let message = format!("a material slot of object `{}` has an index out of range", object.name);
             return Err(Error::new(ErrorKind::Usage, message));
         }
     }
@@ -146,7 +143,7 @@ fn offsets(
         [only] => *only == 0 && corners == 0,
     };
     if !whole {
-        return Ok(Some(format!("the {kind} offsets must go from 0 to the number of corners")));
+        return Ok(Some(format!("the {kind} offsets must range from 0 to the number of corners")));
     }
     // The difference wraps if offsets decrease, which the first comparison rejects.
     let right = |pair: (&u32, &u32)| (pair.0 <= pair.1) & (pair.1.wrapping_sub(*pair.0) >= min_corners);
@@ -200,14 +197,14 @@ fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
         [("material", &mesh.material_runs), ("group", &mesh.group_runs), ("smoothing", &mesh.smoothing_runs)];
     for (kind, runs) in runs_by_kind {
         if !ordered(runs) || !inside(runs) {
-            return Some(format!("the {kind} runs are out of order or extend past the end"));
+            return Some(format!("the {kind} runs are out of order or extend past the end of the mesh"));
         }
     }
     let named = |runs: &[Run], count: usize| runs.iter().all(|run| run.value == NONE || (run.value as usize) < count);
     if !named(&mesh.material_runs, scene.materials.len()) {
-        return Some("a run refers to a material that the scene does not have".into());
+        return Some("a material run has an index out of range".into());
     }
-    (!named(&mesh.group_runs, mesh.groups.len())).then(|| "a run refers to a group that the mesh does not have".into())
+    (!named(&mesh.group_runs, mesh.groups.len())).then(|| "a group run has an index out of range".into())
 }
 
 fn curves(mesh: &Mesh) -> Option<String> {

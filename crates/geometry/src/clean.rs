@@ -35,7 +35,7 @@ const TURN: usize = 16 << 10;
 /// # Ok::<(), polyhaul_model::error::Error>(())
 /// ```
 pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
-    let mut hashes: Vec<u64> = zeroed(mesh.faces.len(), "hashes of faces")?;
+    let mut hashes: Vec<u64> = zeroed(mesh.faces.len(), "face hashes")?;
     let is_clean = AtomicBool::new(true);
     let threads = options.worker_threads();
     // Slices: a shared `Array` is resolved at each access.

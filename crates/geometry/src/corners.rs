@@ -111,7 +111,7 @@ impl<const N: usize> CornerValues<'_, N> {
             Domain::Vertex => &faces.corner_positions,
             Domain::Corner => {
                 check(values.len(), corner_count)?;
-                return try_copy(part(values, corners)?, "values of corners").map(Some);
+                return try_copy(part(values, corners)?, "corner values").map(Some);
             }
             Domain::Face => {
                 check(values.len(), faces.len())?;
@@ -133,7 +133,7 @@ fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize
     let first = offsets.first().copied().unwrap_or(0);
     let last = offsets.last().copied().unwrap_or(0);
     check(usize::from(offsets.is_sorted()), 1)?;
-    let mut of_corners = zeroed((last - first) as usize, "values of corners")?;
+    let mut of_corners = zeroed((last - first) as usize, "corner values")?;
     let mut rest = &mut of_corners[..];
     let pieces = values.chunks(PIECE).enumerate().map(|(piece, values)| {
         let first = piece * PIECE;
@@ -156,7 +156,7 @@ fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize
 
 /// Returns `values[range]`, or an error: face offsets may be out of range.
 fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
-    let message = || format!("the faces have no values from {} to {}", range.start, range.end);
+    let message = || format!("faces or corners {} to {} are out of range", range.start, range.end);
     values.get(range.clone()).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
@@ -168,7 +168,7 @@ pub fn check_offsets(faces: &Elements) -> Result<()> {
     if first == 0 && last as usize == corners {
         return Ok(());
     }
-    let message = format!("the offsets of faces go from {first} to {last}, but there are {corners} corners");
+    let message = format!("face offsets range from {first} to {last}, but there are {corners} corners");
     Err(Error::new(ErrorKind::Usage, message))
 }
 
@@ -176,5 +176,5 @@ fn check(count: usize, expected: usize) -> Result<()> {
     if count == expected {
         return Ok(());
     }
-    Err(Error::new(ErrorKind::Usage, format!("expected {expected} values for the corners of faces, found {count}")))
+    Err(Error::new(ErrorKind::Usage, format!("expected {expected} corner values, found {count}")))
 }

@@ -71,7 +71,7 @@ fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
     let corner_positions = &elements.corner_positions[..];
     elements.offsets.windows(2).map(|ends| {
         let polygon = corner_positions.get(ends[0] as usize..ends[1] as usize);
-        polygon.ok_or_else(|| Error::new(ErrorKind::Usage, format!("offset {} follows offset {}", ends[1], ends[0])))
+        polygon.ok_or_else(|| Error::new(ErrorKind::Usage, format!("invalid offsets: {} follows {}", ends[1], ends[0])))
     })
 }
 

@@ -83,7 +83,7 @@ pub fn flat_sections(
     options: &RunOptions,
 ) -> Result<Vec<FlatSection>> {
     if let Some((_, end)) = cuts.iter().find(|(_, end)| !end.precedes(mesh.counts())) {
-        return Err(Error::new(ErrorKind::Usage, format!("the mesh has no section up to {end:?}")));
+        return Err(Error::new(ErrorKind::Usage, format!("the section ends at {end:?}, past the end of the mesh")));
     }
     let bare = bare(mesh)?;
     let mut sections = Vec::new();
@@ -280,7 +280,7 @@ fn smooth(mesh: &Mesh, faces: Range<usize>) -> Result<Vec<u8>> {
 }
 
 fn too_few() -> Error {
-    Error::new(ErrorKind::Usage, "the mesh has more faces than values for them")
+    Error::new(ErrorKind::Usage, "the mesh has fewer face values than faces")
 }
 
 /// Returns the value of runs in a range of faces, and the number of faces that have it. Before the first run, the value

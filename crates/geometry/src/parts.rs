@@ -72,14 +72,14 @@ pub fn parts<'a>(
     let mut parts = Vec::new();
     for object in objects {
         let Some(mesh) = scene.meshes.get(object.mesh) else {
-            return Err(wrong(object, "refers to a mesh that the scene does not have"));
+            return Err(wrong(object, "has a mesh index out of range"));
         };
         let home = &mut homes[object.mesh];
         let counts = mesh.counts().to_array();
         let start = object.start.to_array();
         let end = object.end.to_array();
         if start.iter().zip(end).zip(counts).any(|((&start, end), count)| start > end || end > count) {
-            return Err(wrong(object, "is a section that its mesh does not have"));
+            return Err(wrong(object, "has a section outside its mesh"));
         }
         let has_frame = evaluated.get(object.mesh).copied().unwrap_or(false);
         let home = if has_frame { parts.len() } else { *home.get_or_insert(parts.len()) };

@@ -54,7 +54,7 @@ pub enum SectionPositions {
 /// ```
 pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions) -> Result<Mesh> {
     if !start.precedes(end) || !end.precedes(mesh.counts()) {
-        return Err(Error::new(ErrorKind::Usage, "the mesh has no such section"));
+        return Err(Error::new(ErrorKind::Usage, "the section is out of range"));
     }
     let range = |part: fn(&Counts) -> u32| part(&start) as usize..part(&end) as usize;
     let (faces, face_corners) = elements(&mesh.faces, range(|counts| counts.faces));

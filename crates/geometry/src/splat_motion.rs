@@ -39,7 +39,7 @@ pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
 /// # Errors
 /// See [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects share the same splats.
 pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: &RunOptions) -> Result<()> {
-    let mut uses: Vec<u32> = zeroed(scene.meshes.len(), "the objects of meshes")?;
+    let mut uses: Vec<u32> = zeroed(scene.meshes.len(), "object counts of meshes")?;
     for object in paced(&scene.objects) {
         uses.get_mut(object.mesh).into_iter().for_each(|uses| *uses += 1);
     }
@@ -125,9 +125,9 @@ impl SplatMotion {
             (dot(column(pair / 3), column(pair % 3)) - expected).abs() <= 2.0 * EVEN * square
         });
         if !(is_even && square.is_normal()) {
-            let message = "Gaussian splats cannot be sheared, flattened or scaled unevenly";
+            let message = "Gaussian splats cannot be sheared, flattened or scaled nonuniformly";
             let error = Error::new(ErrorKind::Usage, message);
-            return Err(error.with_hint("spherical harmonics cannot describe the result"));
+            return Err(error.with_hint("use only rotation, uniform scale and translation"));
         }
         let factor = square.sqrt();
         let turn = linear.map(|row| row.map(|entry| exact(entry / factor)));
@@ -154,7 +154,7 @@ impl SplatMotion {
             let Some(place) = place_of(&column.name).filter(|&place| moved[place].is_none()) else { continue };
             match &mut column.values {
                 Values::F32(values) if column.offsets.is_none() => moved[place] = Some(values.to_mut()?),
-                _ => return Err(wrong(&format!("the column `{}` is not of 32-bit floats", column.name))),
+                _ => return Err(wrong(&format!("the column `{}` does not contain 32-bit floats", column.name))),
             }
         }
         if let Some(part) = (0..ROTATIONS).find(|&part| moved[part].is_none()) {

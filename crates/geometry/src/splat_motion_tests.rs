@@ -226,7 +226,7 @@ fn uneven_matrices_and_incomplete_splats_are_errors() {
         column.values = Values::F64(vec![0.0; 2].into());
     }
     let error = motion.apply(&mut mesh.vertex_columns, &RunOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("`f_rest_1` is not of 32-bit floats"), "{error}");
+    assert!(error.to_string().contains("`f_rest_1` does not contain 32-bit floats"), "{error}");
     // Plain points have nothing to rotate, nor do meshes with faces.
     let mut mesh = splats(3, 0);
     assert!(SplatMotion::of_mesh(&mesh, &QUARTER).unwrap().is_some());

@@ -40,7 +40,7 @@ pub fn splats_to_write<'a>(
 ) -> Result<Splats<'a>> {
     let degree = usize::from(job.options.own.sh_degree);
     if degree >= HARMONICS.len() {
-        let message = format!("spherical harmonics have no degree {degree}");
+        let message = format!("invalid degree of spherical harmonics: {degree}");
         return Err(Error::new(ErrorKind::Usage, message).with_hint("choose a degree from 0 to 4"));
     }
     let splats = match job.parts {
@@ -54,7 +54,7 @@ pub fn splats_to_write<'a>(
             None => return Err(no_splats(target.format, Some(part.mesh))),
         },
         _ => {
-            let message = format!("{} stores one object, and the scene has {}", target.format, job.parts.len());
+            let message = format!("{} stores one object, but the scene has {}", target.format, job.parts.len());
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
     };
@@ -83,8 +83,8 @@ fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
     if let Some(fault) = mesh.and_then(|mesh| column_fault(&mesh.vertex_columns)) {
         message = format!("{message}: {fault}");
     }
-    let hint = "splats are vertices without faces that have the columns f_dc_0 to f_dc_2, opacity, scale_0 to scale_2 \
-                and rot_0 to rot_3, of 32-bit floats";
+    let hint = "splats are vertices without faces, with the 32-bit float columns f_dc_0 to f_dc_2, opacity, \
+                scale_0 to scale_2 and rot_0 to rot_3";
     Error::new(ErrorKind::Unsupported, message).with_hint(hint)
 }
 
@@ -121,14 +121,14 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
         ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
         ("left-out-normals", "normals", left.normals),
         ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
-        ("left-out-columns", "columns other than those of splats", left.columns),
+        ("left-out-columns", "non-splat columns", left.columns),
         ("left-out-harmonics", "spherical-harmonic columns above the written degree", left.harmonics),
         ("left-out-remarks", "remarks", lost as u64),
     ];
     let named = [named(job.parts), tables(job.scene)];
     let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
     note_left_out(target.format, left_out, job.output, warnings);
-    let message = format!("{} rounds the numbers of splats: {}", target.format, target.precision);
+    let message = format!("{} rounds splat values: {}", target.format, target.precision);
     note(job.output, "changed-numbers", left.count, message, warnings);
 }
 

@@ -2,6 +2,7 @@
 //!
 //!     cargo run --release --example vertex_buffers -- scene.obj
 
+use polyhaul::model::{NONE, Run};
 use polyhaul::ops::MeshOps;
 use polyhaul::options::OnError;
 use polyhaul::{Reader, Result};
@@ -41,14 +42,17 @@ pub fn load(path: &Path) -> Result<Buffers> {
         uv: value(&mesh.uvs, &welded.vertex_uvs, vertex),
     });
     let vertices = vertices.collect();
-    let ends = mesh.material_runs.iter().skip(1).map(|run| run.start).chain([mesh.faces.len()]);
+    // Faces with the same material are consecutive: a run applies until the next one starts.
+    let faces_before = |run: &Run| run.at.faces as usize;
+    let ends = mesh.material_runs.iter().skip(1).map(faces_before).chain([mesh.faces.len()]);
     let runs = mesh.material_runs.iter().zip(ends);
-    let draws = runs.map(|(run, end)| (usize::try_from(run.value).ok(), 3 * (end - run.start))).collect();
+    let material = |run: &Run| (run.value != NONE).then_some(run.value as usize);
+    let draws = runs.map(|(run, end)| (material(run), 3 * (end - faces_before(run)))).collect();
     Ok(Buffers { vertices, indices: welded.corner_vertices, draws })
 }
 
 fn value<T: Copy + Default>(values: &[T], indices: &[u32], vertex: usize) -> T {
-    let index = indices.get(vertex).copied().unwrap_or(polyhaul::model::NONE);
+    let index = indices.get(vertex).copied().unwrap_or(NONE);
     values.get(index as usize).copied().unwrap_or_default()
 }
 

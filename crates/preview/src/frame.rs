@@ -83,7 +83,7 @@ impl Frame {
     pub(crate) fn check_size([width, height]: [usize; 2]) -> Result<()> {
         if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
             let sizes = format!("{width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
-            return Err(Error::new(ErrorKind::Usage, format!("a picture cannot have {sizes}")));
+            return Err(Error::new(ErrorKind::Usage, format!("invalid picture size: {sizes}")));
         }
         Ok(())
     }

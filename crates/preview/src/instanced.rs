@@ -125,7 +125,7 @@ impl<'a> InstancedDrawing<'a> {
         let work = PictureWork::new(options);
         let (parts, ranges) = SceneParts::from_objects(instanced.scene, instanced.definitions)?;
         if parts.count() >= u64::from(u32::MAX) {
-            return Err(Error::new(ErrorKind::Limit, "a picture can show at most 4 billion different corners"));
+            return Err(Error::new(ErrorKind::Limit, "a picture can show at most 4 billion distinct corners"));
         }
         let frame = Frame::from_options(options)?;
         let mut hits = Vec::new();

@@ -38,7 +38,7 @@ impl Sheet {
         if size.iter().any(|&side| side > MAX_SIDE) {
             let message = format!("a sheet of {count} pictures would have {} x {} pixels", size[0], size[1]);
             let error = Error::new(ErrorKind::Usage, format!("{message}; expected at most {MAX_SIDE} on each side"));
-            return Err(error.with_hint("use a smaller size for the pictures, or several sheets"));
+            return Err(error.with_hint("use smaller pictures or several sheets"));
         }
         let mut pixels = Vec::new();
         pixels.try_reserve_exact(4 * size[0] * size[1]).map_err(|_| Error::memory("a sheet"))?;

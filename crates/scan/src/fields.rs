@@ -33,9 +33,9 @@ pub(crate) enum Field<'a> {
     Unfit(&'static str),
 }
 
-const LISTS: Field<'_> = Field::Unfit("contains lists, not a number per row");
+const LISTS: Field<'_> = Field::Unfit("contains lists, not one number per row");
 const MANY_PLACES: Field<'_> =
-    Field::Unfit("differs between the objects that use the same mesh: their transforms are not the same");
+    Field::Unfit("differs between the objects that share the mesh, because their transforms differ");
 
 /// Transform by which the objects of a mesh place it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,7 +126,7 @@ impl<'a> Fields<'a> {
                     ColumnRef::Index(_) if self.is_table => {
                         format!("no column {shown}: the table has {} columns", self.fields.len())
                     }
-                    ColumnRef::Index(_) => "columns of a mesh have no numbers".to_owned(),
+                    ColumnRef::Index(_) => "columns of a mesh can only be referred to by name".to_owned(),
                 };
                 Err(Error::new(ErrorKind::Usage, message).with_hint(self.listed()))
             }

@@ -33,7 +33,7 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
         };
         let counts: u64 = paced(&scene.meshes).map(|mesh| mesh.positions.len() as u64).sum();
         if counts != set.rows() {
-            let message = format!("the filter chose from {} rows, but the mesh has {counts} vertices", set.rows());
+            let message = format!("the filter covers {} rows, but the mesh has {counts} vertices", set.rows());
             let error = Error::new(ErrorKind::Unsupported, message);
             return Err(error.with_hint("convert to a table format, such as csv or ply"));
         }

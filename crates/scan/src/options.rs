@@ -59,7 +59,7 @@ impl RowOptions {
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         if self.every == 0 {
-            return usage("every is 0; expected 1 or more".into());
+            return usage("invalid `every`: expected 1 or more, found 0".into());
         }
         let is_box = |bounds: Bounds<f64>| (0..3).all(|axis| bounds.min[axis] <= bounds.max[axis]);
         match self.bounds {

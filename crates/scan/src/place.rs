@@ -90,7 +90,7 @@ pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) 
     for (mesh, objects) in paced(&mut scene.meshes).zip(objects_by_mesh) {
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();
         if moved > 0 && moved < objects.len() {
-            let message = "a mesh is used by an object with a transform and by one without";
+            let message = "a mesh is shared by objects with and without a transform";
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
         if moved == 0 {

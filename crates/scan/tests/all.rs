@@ -105,7 +105,7 @@ fn wrong_filters_are_explained_at_their_place() {
         ("x < 1e999", "filter:1:5: `1e999` is out of range"),
         ("x < 1.2.3", "filter:1:5: `1.2.3` is not a number"),
         ("`x < 1", "filter:1:1: missing closing backquote"),
-        ("column(-1) < 1", "filter:1:8: expected the number of a column, from 0"),
+        ("column(-1) < 1", "filter:1:8: expected a column number, starting at 0"),
         ("x < 1 and", "filter:1:10: expected a number, a column or `(`"),
         ("\u{e9} < 1 \u{20ac}", "filter:1:8: unexpected `\u{20ac}`"),
     ];
@@ -453,6 +453,6 @@ fn filters_see_positions_where_objects_are() {
     assert_eq!(scene.objects[0].transform.unwrap()[0][3], 200.0);
     other.objects.push(Object { transform: None, ..object });
     let error = mesh::keep_scene(&mut other, None, &filter("x >= 105"), &run(1)).unwrap_err();
-    assert!(error.to_string().contains("their transforms are not the same"), "{error}");
+    assert!(error.to_string().contains("their transforms differ"), "{error}");
     mesh::keep_scene(&mut other, None, &filter("row >= 5"), &run(1)).unwrap();
 }

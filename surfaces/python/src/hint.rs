@@ -60,8 +60,8 @@ mod tests {
             ("use `--digits shortest` for exact numbers", "use `digits=\"shortest\"` for exact numbers"),
             ("choose one with `--element`: a, b", "choose one with `element`: a, b"),
             (
-                "without --strict this is a warning; `--allow left-out-uvs` accepts it",
-                "without strict=True this is a warning; `allow=[\"left-out-uvs\"]` accepts it",
+                "without `--strict` this is a warning; `--allow left-out-uvs` accepts it",
+                "without `strict=True` this is a warning; `allow=[\"left-out-uvs\"]` accepts it",
             ),
             ("specify the format, as in --to obj", "specify the format, as in format=\"obj\""),
             ("read it with `--from ply`", "read it with `format=\"ply\"`"),

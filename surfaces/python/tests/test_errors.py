@@ -173,7 +173,7 @@ def test_strict_refuses_losses_of_writing(tmp_path: Path) -> None:
     scene = polyhaul.read(source)
     with pytest.raises(polyhaul.UnsupportedError, match="lines") as caught:
         polyhaul.write(scene, target, strict="all")
-    assert caught.value.hint == 'without strict=True this is a warning; `allow=["left-out-lines"]` accepts it'
+    assert caught.value.hint == 'without `strict=True` this is a warning; `allow=["left-out-lines"]` accepts it'
     with pytest.raises(polyhaul.UnsupportedError, match="lines"):
         polyhaul.convert(source, target, strict="all")
     assert target.read_bytes() == b"old"

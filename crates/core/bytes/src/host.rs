@@ -210,10 +210,10 @@ impl Read for HostReader<'_> {
             this.at = this.at.saturating_add(count as u64);
             match this.size {
                 Some(size) if this.at > size => {
-                    Err(HostFault::broken(format!("the host has more than the {size} bytes that it declared")))
+                    Err(HostFault::broken(format!("the host's data exceeds its declared size of {size} bytes")))
                 }
                 Some(size) if count == 0 && this.at < size => {
-                    let message = format!("the host ended at byte {}, but declared {size} bytes", this.at);
+                    let message = format!("the host's data ended after {} of {size} declared bytes", this.at);
                     Err(HostFault::broken(message))
                 }
                 _ => Ok(count),

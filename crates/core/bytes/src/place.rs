@@ -165,7 +165,7 @@ pub fn real(path: &Path) -> io::Result<PathBuf> {
         let plain = real.to_str().filter(|_| cfg!(windows)).and_then(windows::plain);
         return Ok(plain.map_or(real, PathBuf::from));
     }
-    cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL goes above its bucket"))
+    cleaned(path).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the URL points outside its bucket"))
 }
 
 /// Returns the absolute path. URLs are already absolute.

@@ -108,7 +108,7 @@ impl BoundedBody {
         self.rate.add(waited, bytes).map_err(|error| HttpError::new(HttpErrorKind::Timeout, error))?;
         let left = self.bytes_left.checked_sub(bytes as u64);
         self.bytes_left = left.ok_or_else(|| {
-            let error = io::Error::new(io::ErrorKind::InvalidData, "the response of the server is too long");
+            let error = io::Error::new(io::ErrorKind::InvalidData, "the server's response is too long");
             HttpError::new(HttpErrorKind::Decode, error)
         })?;
         Ok(())

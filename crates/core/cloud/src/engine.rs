@@ -55,7 +55,7 @@ impl CloudEngine {
         let handle = runtime.handle().clone();
         let settings = Arc::new(settings);
         let web = WebClient::new(settings.clone());
-        let web = web.map_err(|error| io::Error::other(format!("cannot start HTTP: {error}")))?;
+        let web = web.map_err(|error| io::Error::other(format!("cannot start the HTTP client: {error}")))?;
         let run = move || runtime.block_on(std::future::pending::<()>());
         std::thread::Builder::new().name("polyhaul-cloud".into()).spawn(run)?;
         let process = std::process::id();
@@ -95,7 +95,7 @@ impl<T> Running<T> {
             match self.answer.recv_timeout(STEP) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Timeout) => check().inspect_err(|_| self.task.abort())?,
-                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the request was lost")),
+                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("the request got no response")),
             }
         }
     }

@@ -26,7 +26,7 @@ pub fn check_name(name: &str) -> io::Result<()> {
     if !name.contains(MARK) {
         return Ok(());
     }
-    let message = "object names with empty parts, `.` or `..` are not supported: rename the object";
+    let message = "object names with empty components, `.` or `..` are not supported: rename the object";
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 

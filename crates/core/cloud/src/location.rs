@@ -52,7 +52,7 @@ impl Location {
             match part {
                 "" | "." => {}
                 ".." if parts.pop().is_some() => {}
-                ".." => return invalid("the URL goes above its bucket"),
+                ".." => return invalid("the URL points outside its bucket"),
                 part => parts.push(part),
             }
         }

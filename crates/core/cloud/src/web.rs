@@ -131,7 +131,7 @@ fn client(settings: &NetworkSettings, rule: AddressRule) -> reqwest::Result<Clie
 fn redirect_target(method: &Method, from: &Url, response: &Response) -> Result<Option<Url>, RequestFailure> {
     match response.status() {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER if *method == Method::PUT => {
-            return Err(invalid("the server redirected the upload to a page: write to the final address"));
+            return Err(invalid("the server redirected the upload: write to the final URL"));
         }
         StatusCode::MOVED_PERMANENTLY
         | StatusCode::FOUND

@@ -79,8 +79,7 @@ pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Resul
     for row in rows.clone() {
         let list_len = u32::try_from(list(row).len()).ok();
         let next_end = list_len.and_then(|list_len| end.checked_add(list_len));
-        end = next_end
-            .ok_or_else(|| Error::new(ErrorKind::Limit, "a column can have at most 2^32 - 1 values in lists"))?;
+        end = next_end.ok_or_else(|| Error::new(ErrorKind::Limit, "a list column can have at most 2^32 - 1 values"))?;
         ends.push(end);
     }
     let values = map_values!(&column.values, array => pick(array, rows.flat_map(list))?);

@@ -70,7 +70,7 @@ impl ColorProfile {
     pub fn names(&self) -> Vec<&'static str> {
         let names = [
             (self.icc.is_some(), "an ICC profile (iCCP)"),
-            (self.code_points.is_some(), "code points (cICP)"),
+            (self.code_points.is_some(), "coding-independent code points (cICP)"),
             (self.gamma.is_some(), "a gamma (gAMA)"),
             (self.chromaticities.is_some(), "chromaticities (cHRM)"),
         ];

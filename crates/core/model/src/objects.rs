@@ -44,7 +44,7 @@ impl Scene {
 impl Object {
     /// Creates the error of an object whose mesh does not exist.
     pub fn no_such_mesh(&self) -> Error {
-        let message = format!("object `{}` refers to mesh {}, which the scene does not have", self.name, self.mesh);
+        let message = format!("object `{}` refers to mesh {}, which does not exist", self.name, self.mesh);
         Error::new(ErrorKind::Usage, message)
     }
 }

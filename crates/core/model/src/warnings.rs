@@ -215,7 +215,7 @@ impl Warnings {
         if !others.is_empty() {
             diagnostic.message.push_str(&format!(" (also {})", others.join(", ")));
         }
-        let is_warning = format!("without --strict this is a warning; `--allow {kept_code}` accepts it");
+        let is_warning = format!("without `--strict` this is a warning; `--allow {kept_code}` accepts it");
         diagnostic.hint = Some(match diagnostic.hint {
             Some(remedy) => format!("{remedy}; {is_warning}"),
             None => is_warning,

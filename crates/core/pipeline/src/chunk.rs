@@ -523,7 +523,7 @@ impl<'a> TextChunks<'a> {
                 text.end = text.end.max(text.start);
                 text.offset = BYTE_ORDER_MARK.len() as u64;
             } else if head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF") {
-                let message = "this is UTF-16 text or not text; polyhaul reads UTF-8 and ASCII";
+                let message = "expected UTF-8 or ASCII text, found UTF-16 text or binary data";
                 return Err(self.placed(ErrorKind::Unsupported, message.into(), 0));
             }
         }

@@ -53,7 +53,7 @@ pub fn unpack(packing: Packing, packed: &[u8], plain_bytes: usize, file: &Arc<st
             Err(fault(
                 file,
                 offset,
-                format!("the file declares that this decompresses to {plain_bytes} bytes, but found {count}"),
+                format!("expected the declared {plain_bytes} bytes of decompressed data, found {count}"),
             ))
         }
     }

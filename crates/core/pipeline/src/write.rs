@@ -168,8 +168,8 @@ impl<'s, 'o> Writing<'s, 'o> {
         if self.front.cutter.is_none() {
             return Ok(());
         }
-        let error = Error::new(ErrorKind::Usage, "the format is compressed already");
-        Err(error.with_hint("do not compress it, and use a name that does not end in .gz, .zst or .lz4"))
+        let error = Error::new(ErrorKind::Usage, "the format is already compressed");
+        Err(error.with_hint("turn off compression, and use a name that does not end in .gz, .zst or .lz4"))
     }
 
     /// Announces the approximate size in bytes of the pages to come, for progress reports.

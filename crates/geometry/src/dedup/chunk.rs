@@ -154,7 +154,7 @@ fn part_of(key: u64, parts: usize) -> usize {
 /// Resizes a list, leaving arbitrary contents.
 fn resize<T: Default>(list: &mut Vec<T>, count: usize) -> Result<()> {
     let more = count.saturating_sub(list.len());
-    list.try_reserve_exact(more).map_err(|_| Error::memory("keys of values"))?;
+    list.try_reserve_exact(more).map_err(|_| Error::memory("value keys"))?;
     list.resize_with(count, T::default);
     Ok(())
 }

@@ -107,7 +107,7 @@ impl Dedup {
                 format!("at most {MAX_ITEMS} values can be compared, not {count}"),
             ));
         }
-        room(&mut out.of_item, count, "numbers of values")?;
+        room(&mut out.of_item, count, "value indices")?;
         room(&mut self.marks.words, count.div_ceil(WORD), "marks of values")?;
         room(&mut self.marks.before, count.div_ceil(WORD), "marks of values")?;
         let compared =

@@ -136,5 +136,5 @@ impl Stores<'_> {
 }
 
 fn memory(_: std::collections::TryReserveError) -> Error {
-    Error::memory("keys of values")
+    Error::memory("value keys")
 }

@@ -149,8 +149,8 @@ fn numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Option<
 
 #[cold]
 pub(super) fn exactly_numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Unique> {
-    let first = zeroed(1, "numbers of values")?;
-    let unique = Unique { first, of_item: zeroed(rows.len(), "numbers of values")? };
+    let first = zeroed(1, "value indices")?;
+    let unique = Unique { first, of_item: zeroed(rows.len(), "value indices")? };
     (0..6).try_fold(unique, |unique, part| {
         let bits = |item: usize| rows[item].bits(part / 2).map(|bits| (bits >> (32 * (part % 2))) as u32);
         number_joined(&unique.of_item, unique.first.len(), bits, run.worker_threads(), &run.cancel)

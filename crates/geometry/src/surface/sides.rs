@@ -243,7 +243,7 @@ pub(super) struct SideCounts {
 impl SideCounts {
     pub(super) fn new(cut: &SurfaceCut<'_>) -> Result<SideCounts> {
         let width = cut.shards + 1;
-        Ok(SideCounts { ends: zeroed(cut.chunks().len() * width, "counts of sides")?, width })
+        Ok(SideCounts { ends: zeroed(cut.chunks().len() * width, "side counts")?, width })
     }
 
     /// Returns the rows, to be filled with counts.
@@ -296,7 +296,7 @@ impl<'a> SortedSides<'a> {
         let count = lengths.clone().sum();
         if count > self.sides.len() {
             self.sides = Vec::new();
-            self.sides = zeroed(count, "sides of faces")?;
+            self.sides = zeroed(count, "face sides")?;
         }
         let places = split(&mut self.sides, lengths).zip(self.counts.rows()).zip(cut.chunks());
         let scratch = <(Vec<u32>, FaceScratch)>::default;

@@ -125,7 +125,10 @@ impl Triangles<'_> {
             ends.push(end as u32);
         }
         if end >= u64::from(u32::MAX) {
-            let message = format!("the lists of the face column `{}` are too long for triangles", column.name);
+            let message = format!(
+                "the lists of the face column `{}` would have more than 2^32 - 2 values after triangulation",
+                column.name
+            );
             return Err(Error::new(ErrorKind::Limit, message));
         }
         let values = map_values!(&column.values, array => {
@@ -454,7 +457,7 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
 fn triangle_count(faces: &Elements) -> Result<usize> {
     let triangles = faces.corner_positions.len() - 2 * faces.len();
     if triangles >= u32::MAX as usize / 3 {
-        let message = format!("{triangles} triangles have more corners than 32-bit offsets can count");
+        let message = format!("{triangles} triangles are too many for 32-bit offsets");
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(triangles)

@@ -95,7 +95,7 @@ fn check_compressed(row: &Samples, sample: &Sample, content: &Content, plain: &[
         let packed = written(content, row.format, &WriteOptions::default().with_compression(codec.into()));
         let packed = match packed.unwrap() {
             Err(error) if error.kind() == ErrorKind::Usage => {
-                assert!(error.to_string().contains("compressed already"), "{}: {error}", sample.name);
+                assert!(error.to_string().contains("already compressed"), "{}: {error}", sample.name);
                 continue;
             }
             packed => packed.unwrap(),

@@ -119,7 +119,7 @@ impl Parser<'_> {
         let here = self.here();
         if self.take_sign(&COMPARISONS).is_some() {
             let error = error_at(self.text, here, "comparisons cannot be chained");
-            return Err(error.with_hint("write `a < b and b < c` in place of `a < b < c`"));
+            return Err(error.with_hint("write `a < b and b < c` instead of `a < b < c`"));
         }
         Ok((Kind::Truth, at))
     }
@@ -237,7 +237,7 @@ impl Parser<'_> {
         let at = self.here();
         let index = match self.tokens.get(self.next).map(|token| &token.kind) {
             Some(TokenKind::Number(index)) if index.fract() == 0.0 && *index <= f64::from(u32::MAX) => *index as usize,
-            _ => return Err(error_at(self.text, at, "expected the number of a column, from 0")),
+            _ => return Err(error_at(self.text, at, "expected a column number, starting at 0")),
         };
         self.next += 1;
         let end = self.close()?;

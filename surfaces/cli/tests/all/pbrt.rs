@@ -262,7 +262,7 @@ fn assets_are_copied_on_request() {
     let ran = run(&["convert", &outside, &folder.path("out/c.pbrt"), "--copy-assets"]).expect(0);
     says(&ran, &["uncopied-reference", "`../tex.png` was not copied", "use --allow-outside"]);
     let ran = run(&["convert", &outside, &folder.path("out/d.pbrt"), "--strict"]).expect(1);
-    says(&ran, &["is outside the output's folder", "--copy-assets", "without --strict"]);
+    says(&ran, &["is outside the output's folder", "--copy-assets", "without `--strict`"]);
     assert!(!fs::exists(folder.path("out/d.pbrt")).unwrap());
     run(&["convert", &outside, &folder.path("out/d.pbrt"), "--copy-assets", "--allow-outside", "--strict"]).expect(0);
 }

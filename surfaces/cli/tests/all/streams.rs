@@ -82,7 +82,7 @@ fn strict_refuses_what_the_target_cannot_store() {
     let target = folder.file("a.stl", "old");
     let ran = run(&["convert", "--strict=all", &scene, &target]).expect(1);
     assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("stores only triangles"), "{ran:?}");
-    assert!(ran.stderr.contains("without --strict"), "{ran:?}");
+    assert!(ran.stderr.contains("without `--strict`"), "{ran:?}");
     assert_eq!(std::fs::read(&target).unwrap(), b"old");
     let ran = run(&["convert", "--strict=all", "--to", "stl", &scene, "-"]).expect(1);
     assert!(ran.stdout.is_empty(), "{ran:?}");

@@ -254,7 +254,7 @@ fn hostile_archives() {
             (|m| m.flags |= 1, ErrorKind::Unsupported, "encrypted"),
             (|m| m.method = 9, ErrorKind::Unsupported, "unsupported compression"),
             (|m| m.attributes = 0o120_777 << 16, ErrorKind::Unsupported, "link"),
-            (|m| m.told_offset = Some(7), ErrorKind::Malformed, "no member at"),
+            (|m| m.told_offset = Some(7), ErrorKind::Malformed, "no local file header at"),
         ];
         for (number, (change, expected, part)) in cases.into_iter().enumerate() {
             let (kind_of, message) = broken(&[with(method, change)]);

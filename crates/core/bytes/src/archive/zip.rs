@@ -146,7 +146,7 @@ fn end_at(bytes: &[u8], start: u64) -> Option<usize> {
 fn find_end(source: &Source<'_>, len: u64) -> Result<EndRecord, ZipFault> {
     let (bytes, start) = tail(source, len)?;
     let Some(at) = end_at(&bytes, start) else {
-        return Err(ZipFault::Data(Kind::Truncated, "the central directory at the end of the archive is missing"));
+        return Err(ZipFault::Data(Kind::Truncated, "missing end of central directory record"));
     };
     let end = &bytes[at..];
     let limit = start + at as u64;
@@ -190,7 +190,7 @@ fn find_end64(source: &Source<'_>, locator: &[u8], limit: u64) -> Result<EndReco
         at = limit.saturating_sub(END64_BYTES as u64);
     }
     if !has_end(at, &mut end)? {
-        return Err(corrupt("the end-of-directory record is not at its declared offset"));
+        return Err(corrupt("the zip64 end of central directory record is not at its declared offset"));
     }
     let field = |at, len| number(&end, at, len);
     if field(16, 4) != 0 || field(20, 4) != 0 || field(24, 8) != field(32, 8) {
@@ -202,10 +202,10 @@ fn find_end64(source: &Source<'_>, locator: &[u8], limit: u64) -> Result<EndReco
 
 fn checked(end: EndRecord) -> Result<EndRecord, ZipFault> {
     if end.start.checked_add(end.bytes).is_none_or(|directory_end| directory_end > end.limit) {
-        return Err(corrupt("the directory starts after its end record"));
+        return Err(corrupt("the central directory extends past its end record"));
     }
     if end.count > end.bytes / RECORD_BYTES as u64 {
-        return Err(corrupt("the directory has fewer members than it declares"));
+        return Err(corrupt("the central directory is too small for its declared number of members"));
     }
     Ok(end)
 }
@@ -222,7 +222,7 @@ fn records(
     if end.bytes.saturating_add(end.count.saturating_mul(record_bytes as u64)) > limits.memory_bytes / 2 {
         return Err(ZipFault::Data(
             Kind::Limit(DecompressLimit::Memory),
-            "its directory is larger than half of the limit",
+            "its central directory needs more than half of the limit",
         ));
     }
     let mut input = Buffer::new(source.clone());
@@ -249,7 +249,7 @@ fn push<T>(items: &mut Vec<T>, item: T) -> io::Result<()> {
 fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Vec<u8>), ZipFault> {
     let head = input.ensure(RECORD_BYTES)?;
     if head.len() < RECORD_BYTES || !head.starts_with(RECORD) {
-        return Err(corrupt("a directory record has an invalid signature"));
+        return Err(corrupt("a central directory record has an invalid signature"));
     }
     let field = |at, len| number(head, at, len);
     let [name_bytes, extra_bytes, comment_bytes] = [28, 30, 32].map(|at| field(at, 2) as usize);
@@ -267,7 +267,7 @@ fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Ve
     };
     let bytes = RECORD_BYTES + name_bytes + extra_bytes + comment_bytes;
     let Some(rest) = input.ensure(bytes)?.get(RECORD_BYTES..bytes) else {
-        return Err(corrupt("unexpected end of the directory inside a record"));
+        return Err(corrupt("unexpected end of the central directory inside a record"));
     };
     let (raw, rest) = rest.split_at(name_bytes);
     record.widen(&rest[..extra_bytes])?;
@@ -281,7 +281,7 @@ fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Ve
         .checked_add((LOCAL_BYTES as u64).saturating_add(record.packed_bytes))
         .is_none_or(|member_end| member_end > end.start)
     {
-        return Err(corrupt("a member starts after the start of the directory"));
+        return Err(corrupt("a member extends past the start of the central directory"));
     }
     Ok((record, name))
 }
@@ -300,7 +300,7 @@ impl ZipRecord {
                 let mut at = 0;
                 for value in wide {
                     if field.len() < at + 8 {
-                        return Err(corrupt("a directory record has no 64-bit size"));
+                        return Err(corrupt("a zip64 extra field is too short"));
                     }
                     *value = number(field, at, 8);
                     at += 8;
@@ -400,17 +400,17 @@ pub(super) fn entry(source: &Source<'_>, record: &ZipRecord) -> Result<ZipEntry,
         return unsupported("the member is encrypted");
     }
     if record.is_link {
-        return unsupported("the member is a link to another file");
+        return unsupported("the member is a symbolic link");
     }
     let method = match record.method {
         0 => ZipMethod::Stored,
         8 => ZipMethod::Deflate,
         93 => ZipMethod::Zstd,
-        _ => return unsupported("unsupported compression method; only stored, deflate and zstd are supported"),
+        _ => return unsupported("unsupported compression method (expected stored, deflate or zstd)"),
     };
     let mut head = [0; LOCAL_BYTES];
     if source.read_at(record.header, &mut head)? < LOCAL_BYTES || !head.starts_with(LOCAL) {
-        return Err(corrupt("no member at the offset in the directory"));
+        return Err(corrupt("no local file header at the member's declared offset"));
     }
     let start = record.header + LOCAL_BYTES as u64 + number(&head, 26, 2) + number(&head, 28, 2);
     let packed = start..start.saturating_add(record.packed_bytes);
@@ -418,7 +418,7 @@ pub(super) fn entry(source: &Source<'_>, record: &ZipRecord) -> Result<ZipEntry,
         return Err(corrupt("the member overlaps the data that follows it"));
     }
     if method == ZipMethod::Stored && record.packed_bytes != record.plain_bytes {
-        return Err(corrupt("the member is stored uncompressed, but its two sizes differ"));
+        return Err(corrupt("the member is stored, but its compressed and uncompressed sizes differ"));
     }
     Ok(ZipEntry { method, packed, plain_bytes: record.plain_bytes, crc: record.crc })
 }

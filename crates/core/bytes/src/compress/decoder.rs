@@ -102,7 +102,7 @@ impl<'a> SourceDecoder<'a> {
     }
 
     fn wrong_size(&self) -> io::Error {
-        self.located(corrupt("the sizes of its members differ from those declared"))
+        self.located(corrupt("its members do not have their declared sizes"))
     }
 
     fn located(&self, stop: DecodeStop) -> io::Error {

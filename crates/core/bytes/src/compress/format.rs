@@ -143,7 +143,7 @@ fn next_member(
         [] if is_first => Err(truncated()),
         [] => Ok(NextMember::End),
         _ if is_start(pending) => Ok(NextMember::Member),
-        _ if is_first => Err(corrupt("it does not start with the signature of its format")),
+        _ if is_first => Err(corrupt("invalid signature")),
         _ if is_cut(pending, is_start) => Err(truncated()),
         _ => padding(input),
     }

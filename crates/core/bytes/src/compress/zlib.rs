@@ -38,7 +38,7 @@ pub(super) fn read_head(input: &mut Buffer<'_>) -> Result<(), DecodeStop> {
     let &[method, flags] = input.ensure(2)?.first_chunk().ok_or_else(truncated)?;
     // CM is 8 and CINFO at most 7 (a window of 32 KiB); the two bytes are a multiple of 31 (RFC 1950, 2.2).
     if method & 15 != 8 || method >> 4 > 7 || u16::from_be_bytes([method, flags]) % 31 != 0 {
-        return Err(corrupt("it has no valid zlib header"));
+        return Err(corrupt("invalid zlib header"));
     }
     // FDICT.
     if flags & 0x20 != 0 {

@@ -79,7 +79,7 @@ impl<'a> HostView<'a> {
     fn call(&self, at: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let mut host = lock(&self.host);
         match retry(|| counters.transfer(|| host.read_from(at, out)))? {
-            0 => Err(HostFault::broken(format!("the host ended at byte {at}, but declared {} bytes", self.size))),
+            0 => Err(HostFault::broken(format!("the host's data ended after {at} of {} declared bytes", self.size))),
             count => Ok(count),
         }
     }

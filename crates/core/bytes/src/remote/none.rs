@@ -16,7 +16,7 @@ pub(crate) enum RemoteObject {}
 pub(crate) enum RemoteUpload {}
 
 fn refuse<T>() -> io::Result<T> {
-    let message = "this build does not support URLs: build it with `--features cloud`, or install a released command";
+    let message = "this build does not support URLs: build it with `--features cloud`, or use a released binary";
     Err(io::Error::new(io::ErrorKind::Unsupported, message))
 }
 

@@ -153,7 +153,7 @@ impl FileSink {
         match kept_attributes {
             Ok(()) => Ok(sink),
             Err(error) => {
-                let error = context(error, "cannot give the new file the mode of the old one");
+                let error = context(error, "cannot copy the mode of the old file to the new one");
                 Err(sink.abandon(error))
             }
         }

@@ -65,7 +65,7 @@ impl RegularFile {
         let before = self.base + self.len;
         let after = now.len();
         let change = if before != after {
-            format!("its size went from {before} to {after} bytes")
+            format!("its size changed from {before} to {after} bytes")
         } else if self.modified != now.modified().ok() {
             "its modification time changed".to_owned()
         } else {

@@ -66,7 +66,7 @@ impl Spill {
     pub fn start(folder: &Path, memory: u64) -> io::Result<Option<Spill>> {
         let mut arrays = lock_arrays();
         if FOLDER.load(Relaxed) >= 0 {
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "arrays are moved to disk already"));
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, "arrays are already spilled to disk"));
         }
         let folder = arrays::open_folder(folder)?;
         // The last step that can fail: dropping a warden joins its thread, which may be waiting for the lock on

@@ -62,7 +62,7 @@ fn a_loss_is_an_error_that_names_it_and_its_count() {
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{what}");
         assert!(error.to_string().contains(said), "{what}");
         let first = report.warnings.first_refused(strict.into()).unwrap().code;
-        let hint = format!("without --strict this is a warning; `--allow {first}` accepts it");
+        let hint = format!("without `--strict` this is a warning; `--allow {first}` accepts it");
         assert_eq!(error.diagnostic().hint, Some(hint), "{what}");
         // Every rejected kind is listed with its count, the first with its message.
         for ((code, severity), count) in report.warnings.severities().iter().filter(|((code, _), _)| *code != first) {

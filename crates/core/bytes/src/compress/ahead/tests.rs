@@ -207,7 +207,7 @@ fn a_member_does_not_reach_into_the_one_before() {
     packed.truncate(deflate.total_out() as usize);
     let file = [&whole[..], &packed[..10], &packed[cut..]].concat();
     let expected = alone(&file);
-    assert!(expected.1.as_ref().is_some_and(|error| error.message.contains("before its start")), "{:?}", expected.1);
+    assert!(expected.1.as_ref().is_some_and(|error| error.message.contains("before the start")), "{:?}", expected.1);
     for span_bytes in (500..1500).step_by(50) {
         assert!(in_turn(&file, PartSizes { span_bytes, ..SMALL }).0 == expected, "spans of {span_bytes}");
     }

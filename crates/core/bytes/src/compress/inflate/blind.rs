@@ -186,7 +186,7 @@ impl<'a> BlindDecoder<'a> {
                     self.input.consume(count);
                     state = next;
                 }
-                _ => return Err(corrupt("the data contains an invalid symbol")),
+                _ => return Err(corrupt("the data contains an invalid Huffman code")),
             }
         }
         Ok(())

@@ -164,7 +164,7 @@ impl Inflate {
                 _ if out.is_full() => return Ok(false),
                 State::Stored { left } => self.read_stored(left, input, out)?,
                 State::Ahead => self.copy_ahead(input, out)?,
-                State::Invalid => return Err(corrupt("the data contains an invalid symbol")),
+                State::Invalid => return Err(corrupt("the data contains an invalid Huffman code")),
                 State::Match { length, distance } => self.copy_match(length, distance, out)?,
                 State::Symbols => {
                     let pending = input.ensure(SYMBOL_BYTES)?;
@@ -302,7 +302,7 @@ impl Inflate {
     /// Copies as much of a match as fits, first from the history, then from this buffer.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         if distance > out.filled + self.history.len() {
-            return Err(corrupt("the data refers to bytes before its start"));
+            return Err(corrupt("a back-reference points before the start of the data"));
         }
         let mut left = length;
         while left > 0 && !out.is_full() {
@@ -358,7 +358,7 @@ impl Codes {
                 self.build_dynamic(reader)?;
                 State::Symbols
             }
-            _ => return Err(corrupt("the data contains an invalid block type")),
+            _ => return Err(corrupt("a block has an invalid type")),
         };
         Ok((is_last_block, state))
     }
@@ -378,7 +378,7 @@ impl Codes {
         let number_count = 4 + reader.take(4)? as usize;
         // 287 and 288 symbols, and 31 and 32 distances, can be encoded but are not allowed.
         if symbol_count > 286 || distance_count > 30 {
-            return Err(corrupt("a block has too many symbols"));
+            return Err(corrupt("a block has too many length or distance symbols"));
         }
         let mut number_lengths = [0; 19];
         for &number in &ORDER[..number_count] {
@@ -402,14 +402,14 @@ impl Codes {
             reader.take(entry.bits())?;
             // 16 to 18 repeat; 0 to 15 are lengths (3.2.7).
             let (length, count) = match entry.base() {
-                16 if at == 0 => return Err(corrupt("a Huffman code repeats a missing length")),
+                16 if at == 0 => return Err(corrupt("a repeated code length has no preceding length")),
                 16 => (lengths[at - 1], 3 + reader.take(2)? as usize),
                 17 => (0, 3 + reader.take(3)? as usize),
                 18 => (0, 11 + reader.take(7)? as usize),
                 length => (length as u8, 1),
             };
             let Some(run) = lengths.get_mut(at..at + count) else {
-                return Err(corrupt("a Huffman code has too many lengths"));
+                return Err(corrupt("a block has too many code lengths"));
             };
             run.fill(length);
             at += count;
@@ -478,7 +478,7 @@ impl<'b> BitReader<'b> {
         let len = self.take(16)?;
         let complement = self.take(16)?;
         if len ^ complement != 0xffff {
-            return Err(corrupt("the two lengths of a stored block differ"));
+            return Err(corrupt("the length of a stored block does not match its complement"));
         }
         Ok(len as usize)
     }

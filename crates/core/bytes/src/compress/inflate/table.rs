@@ -282,7 +282,7 @@ impl SymbolTable {
     /// an end symbol.
     pub(super) fn build(&mut self, lengths: &[u8], may_lack: bool) -> Result<(), DecodeStop> {
         if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
-            return Err(corrupt("a block has no end code"));
+            return Err(corrupt("a block has no end-of-block code"));
         }
         self.fill(lengths, &SYMBOLS, may_lack)?;
         self.literal_bits.copy_from_slice(&lengths[..256]);

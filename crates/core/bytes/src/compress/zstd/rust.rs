@@ -84,7 +84,7 @@ impl MemberFormat for Zstd {
 
 #[cold]
 fn other_size() -> DecodeStop {
-    corrupt("zstd: a frame does not have the size that it declares")
+    corrupt("the size of a frame does not match its header")
 }
 
 #[cold]

@@ -63,8 +63,8 @@ impl fmt::Display for TemplateProblem {
             }
             TemplateProblem::TooWide => write!(f, "width exceeds {MAX_WIDTH}"),
             TemplateProblem::TooPrecise => write!(f, "precision exceeds {MAX_PRECISION}"),
-            TemplateProblem::NotANumber(kind) => write!(f, "numeric conversion for a column of {kind}"),
-            TemplateProblem::NotABool(kind) => write!(f, "true/false strings for a column of {kind}"),
+            TemplateProblem::NotANumber(kind) => write!(f, "numeric conversion for a column of type {kind}"),
+            TemplateProblem::NotABool(kind) => write!(f, "true/false strings for a column of type {kind}"),
             TemplateProblem::TwoTexts => write!(f, "expected two strings separated by `/`, such as yes/no"),
             TemplateProblem::UnmatchedBrace => write!(f, "unmatched brace; write it twice for a literal brace"),
             TemplateProblem::UnknownField => write!(f, "unknown field name"),

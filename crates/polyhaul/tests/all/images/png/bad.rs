@@ -28,7 +28,7 @@ fn pixels_out_of_nearly_nothing_are_refused() {
     for result in [load, |bytes| load_stream("x.png", bytes, &ReadOptions::default())].map(|load| load(bytes.clone())) {
         let error = result.unwrap_err();
         let words = format!(
-            "x.png: byte 16: {image_bytes} bytes of pixels in a file of {} bytes are more than the limit",
+            "x.png: byte 16: {image_bytes} bytes of pixels in a file of {} bytes exceed the limit",
             bytes.len()
         );
         assert!(error.kind() == ErrorKind::Limit && error.to_string().starts_with(&words), "{error}");
@@ -66,7 +66,7 @@ fn the_default_limit_is_that_of_a_large_texture() {
         assert_eq!(error.kind(), kind, "{width} x {height}: {error}");
     }
     let error = of(16_385, 16_384);
-    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels are more than the limit of 268435456 (pixels)");
+    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels exceed the limit of 268435456 (pixels)");
     assert!(error.diagnostic().hint.as_ref().unwrap().contains("limit `pixels` to 268451840"));
 }
 
