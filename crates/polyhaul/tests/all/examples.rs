@@ -23,12 +23,12 @@ fn vertex_buffers_have_a_draw_call_for_each_material() {
 }
 
 #[test]
-fn points_within_a_distance_are_kept() {
+fn points_that_pass_a_filter_are_kept() {
     let folder = Folder::new("crop_points").unwrap();
-    let input = folder.file("a.csv", "x,y,z,n\n0.5,0,0,1\n3,0,0,2\n0,1.5,1,3\n").unwrap();
+    let input = folder.file("a.csv", "x,y,z,n\n0.5,0,0,1\n3,0,0,2\n0,1.5,1,3\n1,0,0,4\n").unwrap();
     let output = folder.path().join("b.csv");
-    assert_eq!(crop_points::crop(&input, &output, [0.0; 3], 2.0).unwrap(), 2);
-    assert_eq!(std::fs::read_to_string(output).unwrap(), "x,y,z,n\n0.5,0,0,1\n0,1.5,1,3\n");
+    crop_points::crop(&input, &output, "x < 2", 2).unwrap();
+    assert_eq!(std::fs::read_to_string(output).unwrap(), "x,y,z,n\n0.5,0,0,1\n1,0,0,4\n");
 }
 
 #[test]

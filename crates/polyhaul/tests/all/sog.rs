@@ -161,7 +161,7 @@ fn broken_files_say_what_is_wrong() {
         ("count", Malformed, "the image has only 4 x 3 pixels for 13 splats"),
         ("cut", Malformed, "unexpected end of file"),
         ("files", Malformed, "`means.files` has length 1; expected 2"),
-        ("huge", Malformed, "too few for 4000000000 splats"),
+        ("huge", Malformed, "only 4 x 3 pixels for 4000000000 splats"),
         ("json", Malformed, "invalid SOG: EOF while parsing"),
         ("label", Malformed, "invalid value for splat 8: the palette entry does not exist"),
         ("large", Limit, "(image_ratio)"),
