@@ -13,7 +13,8 @@ pub fn merge(inputs: &[&Path], output: &Path) -> Result<usize> {
     for input in inputs {
         let mut scene = Reader::new(*input).scene()?.value;
         let Some(bounds) = scene.bounds() else { continue };
-        let (first_mesh, first_material) = (merged.meshes.len(), merged.materials.len());
+        let first_mesh = merged.meshes.len();
+        let first_material = merged.materials.len();
         for object in &mut scene.objects {
             object.mesh += first_mesh;
             let mut matrix = object.transform.unwrap_or(IDENTITY);
