@@ -2,6 +2,8 @@
 //!
 //!     cargo run --release --example crop_points -- scan.ply part.ply "z > 0.5 and intensity > 100" 8
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
+
 use polyhaul::options::RowOptions;
 use polyhaul::{Reader, Report, Result, Writer};
 use std::path::Path;

@@ -2,6 +2,8 @@
 //!
 //!     cargo run --release --example merge_scenes -- chair.obj table.ply lamp.stl -o room.glb
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
+
 use polyhaul::model::Scene;
 use polyhaul::{Reader, Result, Writer};
 use std::path::Path;

@@ -2,6 +2,8 @@
 //!
 //!     cargo run --release --example vertex_buffers -- scene.obj
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
+
 use polyhaul::model::{NONE, Run};
 use polyhaul::ops::MeshOps;
 use polyhaul::options::OnError;
@@ -11,15 +13,20 @@ use std::path::Path;
 /// A vertex as a GPU reads it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vertex {
+    /// Position.
     pub position: [f32; 3],
+    /// Unit vector; 0 if the file has no normals.
     pub normal: [f32; 3],
+    /// Texture coordinates; 0 if the file has none.
     pub uv: [f32; 2],
 }
 
 /// The buffers of a mesh.
 #[derive(Debug, Default)]
 pub struct Buffers {
+    /// Vertices.
     pub vertices: Vec<Vertex>,
+    /// Vertex of each corner, three for each triangle.
     pub indices: Vec<u32>,
     /// Material and number of indices of each draw call, in order.
     pub draws: Vec<(Option<usize>, usize)>,

@@ -15,6 +15,7 @@ mod hosts;
 mod memory;
 mod nightly;
 mod python;
+mod release;
 mod root;
 mod steps;
 mod term;
@@ -44,6 +45,9 @@ usage: cargo xtask TASK
   wheels [TARGET...]         build wheels for Linux (x86-64 and aarch64, glibc and musl) and the source distribution
   api                        write the public interfaces of the Rust crates to their public-api.txt
   header                     generate surfaces/capi/include/polyhaul.h from the sources
+  release --dry-run [PART...]
+                             make the files of a release, or some parts of it, in target/release-files: source crates
+                             commands library wheels npm blender sbom notes; uploads nothing
   book                       build the guide as a site, in target/book
   option-page                generate docs/guide/options.md and losses.md from the tables of options and kinds of warnings
   option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
@@ -95,6 +99,7 @@ fn main() -> ExitCode {
         ["fault-page"] => faults::write_page(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["book"] => book::main(),
+        ["release", rest @ ..] => release::main(rest),
         ["bench", rest @ ..] => bench::main(rest),
         ["help" | "-h" | "--help"] => {
             term::out(USAGE);

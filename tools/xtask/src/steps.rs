@@ -41,6 +41,11 @@ impl Outcome {
         if is_ok { Outcome::Ok } else { Outcome::Failed }
     }
 
+    /// Runs the next step if this one did not fail.
+    pub(crate) fn and(self, next: impl FnOnce() -> Outcome) -> Outcome {
+        if self == Outcome::Failed { self } else { next() }
+    }
+
     /// Text in the table.
     fn text(&self) -> String {
         match self {

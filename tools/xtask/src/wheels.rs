@@ -10,8 +10,9 @@ use crate::python::{self, Place};
 use crate::{root, term};
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 /// Default targets: Rust target, and platform tag of the wheel.
 const TARGETS: &[(&str, &str)] = &[
@@ -26,13 +27,10 @@ const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds wheels for some of the targets, or all.
 pub(crate) fn main(targets: &[&str]) -> ExitCode {
-    let source = root::root().join("surfaces/python");
-    let requirements = source.join("requirements-wheels.txt");
-    let place = Place { folder: root::target().join("wheels"), source, requirements };
-    if !python::program(python::IS_NEW_ENOUGH).is_some_and(|program| place.environment(program)) {
+    let Some(place) = environment() else {
         term::err("cannot create the environment that builds wheels\n");
         return ExitCode::FAILURE;
-    }
+    };
     let out = place.folder.join("out");
     let is_chosen = |name: &str| targets.is_empty() || targets.contains(&name);
     let mut built = targets.iter().all(|target| TARGETS.iter().any(|(name, _)| name == target));
@@ -47,8 +45,34 @@ pub(crate) fn main(targets: &[&str]) -> ExitCode {
     ExitCode::from(u8::from(!(built && check(&place, &out))))
 }
 
+/// Installs the programs that build wheels.
+fn environment() -> Option<Place> {
+    let source = root::root().join("surfaces/python");
+    let requirements = source.join("requirements-wheels.txt");
+    let place = Place { folder: root::target().join("wheels"), source, requirements };
+    let is_ready = python::program(python::IS_NEW_ENOUGH).is_some_and(|program| place.environment(program));
+    is_ready.then_some(place)
+}
+
+/// Returns the command that builds programs with zig, without its arguments.
+pub(crate) fn zigbuild() -> io::Result<Command> {
+    let place = environment().ok_or_else(|| io::Error::other("cargo-zigbuild cannot be installed"))?;
+    let mut command = Command::new(place.programs().join("cargo-zigbuild"));
+    root::without_package(command.arg("zigbuild").current_dir(root::root()));
+    add_programs(&mut command, &place)?;
+    Ok(command)
+}
+
+/// Adds the environment's programs to `PATH`, where zig is searched for.
+fn add_programs(command: &mut Command, place: &Place) -> io::Result<()> {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::env::join_paths([place.programs()].into_iter().chain(std::env::split_paths(&paths)));
+    command.env("PATH", paths.map_err(io::Error::other)?);
+    Ok(())
+}
+
 fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
-    if !root::runs(std::process::Command::new("rustup").args(["target", "add", target])) {
+    if !root::runs(Command::new("rustup").args(["target", "add", target])) {
         return false;
     }
     let mut command = place.module("maturin");
@@ -57,14 +81,7 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
         .args(["--compression-level", "9", "--out"])
         .arg(out);
     command.env("CARGO_TARGET_DIR", place.folder.join("build"));
-    // zig is a package of the environment; maturin searches for it in `PATH`.
-    let programs = place.programs();
-    let paths = std::env::var_os("PATH").unwrap_or_default();
-    let Ok(paths) = std::env::join_paths([programs].into_iter().chain(std::env::split_paths(&paths))) else {
-        return false;
-    };
-    command.env("PATH", paths);
-    root::runs(&mut command)
+    add_programs(&mut command, place).is_ok() && root::runs(&mut command)
 }
 
 /// Checks the size of every wheel, and that its description can be rendered.

@@ -1,4 +1,4 @@
-//! Collects the licenses of the packages that the library contains into one text: most of them must accompany copies.
+//! Collects the licenses of the packages that a build contains into one text: most of them must accompany copies.
 
 use crate::root;
 use serde_json::Value;
@@ -11,12 +11,13 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 /// Maximum depth below a package's folder: bundled C sources keep their licenses in subfolders.
 const MAX_DEPTH: usize = 2;
 
-/// Returns the license texts with the packages that they apply to; `None` if Cargo cannot list them.
-pub(super) fn text(target: Option<&str>) -> Option<String> {
+/// Returns the license texts with the packages that they apply to, for a build of `root` with these arguments of Cargo;
+/// `None` if Cargo cannot list them.
+pub(crate) fn text(root: &str, args: &[&str]) -> Option<String> {
     let mut packages_of_text: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let folders = folders()?;
-    let mut text = String::from("The libraries of polyhaul contain these packages:\n\n");
-    for (package, license) in packages(target)? {
+    let mut text = String::from("polyhaul contains these packages:\n\n");
+    for (package, license) in packages(root, args)? {
         text.push_str(&format!("  {package} ({license})\n"));
         let mut files = Vec::new();
         find(folders.get(&package)?, MAX_DEPTH, &mut files);
@@ -33,11 +34,10 @@ pub(super) fn text(target: Option<&str>) -> Option<String> {
     Some(text)
 }
 
-/// Returns the packages in the library with their licenses, without workspace members and build-time packages.
-fn packages(target: Option<&str>) -> Option<BTreeMap<String, String>> {
+/// Returns the packages in a build with their licenses, without workspace members and build-time packages.
+fn packages(root: &str, args: &[&str]) -> Option<BTreeMap<String, String>> {
     let mut tree = root::cargo();
-    tree.args(["tree", "--package", "polyhaul-capi", "--edges", "normal,no-proc-macro", "--prefix", "none"]);
-    tree.args(target.iter().flat_map(|target| ["--target", target]));
+    tree.args(["tree", "--package", root, "--edges", "normal,no-proc-macro", "--prefix", "none"]).args(args);
     let listed = root::output(tree.args(["--format", "{p}\t{l}"]))?;
     let lines = listed.lines().filter_map(|line| line.trim_end_matches(" (*)").split_once('\t'));
     let foreign = lines.filter(|(package, _)| !package.contains('('));
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn all_packages_in_the_library_are_listed_with_their_licenses() {
-        let text = text(None).unwrap();
+        let text = text("polyhaul-capi", &[]).unwrap();
         for expected in ["zstd-sys v", "Permission is hereby granted", "Independent JPEG Group", "Meta Platforms"] {
             assert!(text.contains(expected), "{expected}");
         }

@@ -1,0 +1,125 @@
+//! The command as an archive for each system: the program, man pages, completions, file types, licenses.
+//!
+//! cargo-zigbuild builds for Linux, so that programs run with an old glibc, or with none (musl); MinGW builds for
+//! Windows. Programs for other systems are built by the release workflow, on those systems.
+
+use super::files::{Release, VERSION, of};
+use crate::capi::notices;
+use crate::steps::Outcome;
+use crate::{root, wheels};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Targets, with the suffix that selects the oldest glibc (that of manylinux2014).
+const TARGETS: [(&str, &str); 4] = [
+    ("x86_64-unknown-linux-gnu", ".2.17"),
+    ("x86_64-unknown-linux-musl", ""),
+    ("aarch64-unknown-linux-gnu", ".2.17"),
+    (WINDOWS, ""),
+];
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+const PACKAGE: &str = "polyhaul-cli";
+const FEATURES: [&str; 2] = ["--features", "full"];
+const SHELLS: [&str; 4] = ["bash", "zsh", "fish", "powershell"];
+
+pub(super) fn step(release: &Release) -> Outcome {
+    of(write(release))
+}
+
+fn write(release: &Release) -> io::Result<()> {
+    let pages = pages(release)?;
+    for (target, suffix) in TARGETS {
+        let program = build(target, suffix)?;
+        let folder = release.empty_folder(&format!("polyhaul-{VERSION}-{target}"))?;
+        install(&program, &folder)?;
+        copy_all(&pages, &folder)?;
+        copy_all(&root::root().join("surfaces/cli/share"), &folder.join("share"))?;
+        for name in ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "CHANGELOG.md"] {
+            fs::copy(root::root().join(name), folder.join(name))?;
+        }
+        fs::copy(root::root().join("surfaces/cli/fonts/LICENSE"), folder.join("LICENSE-OFL"))?;
+        let licenses = notices::text(PACKAGE, &[&FEATURES[..], &["--target", target]].concat());
+        let licenses = licenses.ok_or_else(|| io::Error::other("the licenses of dependencies cannot be read"))?;
+        fs::write(folder.join("THIRD-PARTY.txt"), licenses)?;
+        release.pack(&folder, target == WINDOWS)?;
+    }
+    Ok(())
+}
+
+/// Builds the program for a target; returns its path.
+pub(super) fn build(target: &str, suffix: &str) -> io::Result<PathBuf> {
+    root::runs(Command::new("rustup").args(["target", "add", target]));
+    let mut command = if target == WINDOWS { root::cargo() } else { wheels::zigbuild()? };
+    if target == WINDOWS {
+        command.arg("build");
+    }
+    command.args(["--profile", "dist", "--locked", "--package", PACKAGE]).args(FEATURES);
+    command.arg("--target").arg(format!("{target}{suffix}"));
+    remap(&mut command);
+    if !root::runs(&mut command) {
+        return Err(io::Error::other(format!("the command was not built for {target}")));
+    }
+    let name = if target == WINDOWS { "polyhaul.exe" } else { "polyhaul" };
+    Ok(root::target().join(target).join("dist").join(name))
+}
+
+/// Replaces the paths of this machine in programs, which would differ between machines.
+fn remap(command: &mut Command) {
+    let home = std::env::var("CARGO_HOME").unwrap_or_else(|_| {
+        let user = std::env::var("HOME").unwrap_or_default();
+        format!("{user}/.cargo")
+    });
+    let flags = [
+        format!("--remap-path-prefix={}=polyhaul", root::root().display()),
+        format!("--remap-path-prefix={home}=cargo"),
+    ];
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+}
+
+/// Writes the man pages and completions, which the program for this machine prints.
+fn pages(release: &Release) -> io::Result<PathBuf> {
+    let folder = release.empty_folder("pages")?;
+    let mut build = root::cargo();
+    build.args(["build", "--release", "--locked", "--package", PACKAGE]).args(FEATURES);
+    let program = root::target().join("release").join(format!("polyhaul{}", std::env::consts::EXE_SUFFIX));
+    let man = folder.join("man");
+    if !root::runs(&mut build) || !root::runs(Command::new(&program).arg("man").arg(&man)) {
+        return Err(io::Error::other("the man pages were not written"));
+    }
+    let completions = folder.join("completions");
+    fs::create_dir_all(&completions)?;
+    for shell in SHELLS {
+        let text = root::output(Command::new(&program).args(["completions", shell]));
+        let text = text.ok_or_else(|| io::Error::other(format!("no completions for {shell}")))?;
+        fs::write(completions.join(format!("polyhaul.{shell}")), text)?;
+    }
+    Ok(folder)
+}
+
+/// Copies a program without its symbols, which are a third of its bytes.
+pub(super) fn install(program: &Path, folder: &Path) -> io::Result<()> {
+    let target = folder.join(program.file_name().unwrap_or_default());
+    fs::create_dir_all(folder)?;
+    fs::copy(program, &target)?;
+    let tools = ["llvm-strip", "strip", "aarch64-linux-gnu-strip", "x86_64-w64-mingw32-strip"];
+    let is_stripped = tools.iter().any(|tool| root::succeeds(Command::new(tool).arg(&target)));
+    if is_stripped { Ok(()) } else { Err(io::Error::other("no tool removes the symbols of the program")) }
+}
+
+/// Copies a folder with its subfolders.
+pub(super) fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_all(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
