@@ -8,6 +8,7 @@ mod miri;
 mod races;
 mod rust;
 mod wine;
+mod workflows;
 
 use crate::memory::{self, Memory};
 use crate::steps::{Outcome, Row, Run, Tally};
@@ -158,6 +159,13 @@ const PARTS: &[Part] = &[
         inputs: &["deny.toml", "crates", "surfaces", "tools/xtask/src/deny.rs"],
         tools: &[],
         step: |_| deny::step(),
+    },
+    Part {
+        name: "workflows",
+        description: "the workflows of GitHub, with actionlint",
+        inputs: &[".github", "tools/xtask/src/nightly/workflows.rs"],
+        tools: &[],
+        step: |_| workflows::step(),
     },
     Part {
         name: "faults",

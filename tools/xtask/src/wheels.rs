@@ -1,8 +1,8 @@
-//! `cargo xtask wheels`: wheels of the Python package for other systems, and its source distribution, in
-//! `target/wheels`.
+//! `cargo xtask wheels`: wheels of the Python package, and its source distribution, in `target/wheels`. Nothing is
+//! uploaded.
 //!
-//! zig serves as C compiler and linker, so that wheels for Linux run with an old glibc, and cross-compiling needs no
-//! other machine. Nothing is uploaded.
+//! On Linux, zig serves as C compiler and linker, so that wheels run with an old glibc, and cross-compiling needs no
+//! other machine. macOS and Windows build their own wheels.
 //!
 //! Wheels have the default features: `full` would make them larger, and Python can open URLs through fsspec.
 
@@ -14,13 +14,19 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Default targets: Rust target, and platform tag of the wheel.
-const TARGETS: &[(&str, &str)] = &[
-    ("x86_64-unknown-linux-gnu", "manylinux2014"),
-    ("aarch64-unknown-linux-gnu", "manylinux2014"),
-    ("x86_64-unknown-linux-musl", "musllinux_1_2"),
-    ("aarch64-unknown-linux-musl", "musllinux_1_2"),
-];
+/// Default targets on this system: Rust target, and platform tag of the wheel; empty for the usual one.
+const TARGETS: &[(&str, &str)] = if cfg!(target_os = "macos") {
+    &[("aarch64-apple-darwin", ""), ("x86_64-apple-darwin", "")]
+} else if cfg!(windows) {
+    &[("x86_64-pc-windows-msvc", "")]
+} else {
+    &[
+        ("x86_64-unknown-linux-gnu", "manylinux2014"),
+        ("aarch64-unknown-linux-gnu", "manylinux2014"),
+        ("x86_64-unknown-linux-musl", "musllinux_1_2"),
+        ("aarch64-unknown-linux-musl", "musllinux_1_2"),
+    ]
+};
 
 /// Maximum size of a wheel.
 const MAX_BYTES: u64 = 8_000_000;
@@ -77,9 +83,11 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
     }
     let mut command = place.module("maturin");
     command
-        .args(["build", "--profile", "dist", "--zig", "--quiet", "--target", target, "--compatibility", tag])
-        .args(["--compression-level", "9", "--out"])
+        .args(["build", "--profile", "dist", "--quiet", "--target", target, "--compression-level", "9", "--out"])
         .arg(out);
+    if !tag.is_empty() {
+        command.args(["--zig", "--compatibility", tag]);
+    }
     command.env("CARGO_TARGET_DIR", place.folder.join("build"));
     add_programs(&mut command, place).is_ok() && root::runs(&mut command)
 }

@@ -1,7 +1,7 @@
 //! The command as an archive for each system: the program, man pages, completions, file types, licenses.
 //!
-//! cargo-zigbuild builds for Linux, so that programs run with an old glibc, or with none (musl); MinGW builds for
-//! Windows. Programs for other systems are built by the release workflow, on those systems.
+//! On Linux, cargo-zigbuild builds programs that run with an old glibc, or with none (musl), and MinGW builds one for
+//! Windows. On macOS and Windows, this builds for the system that it runs on: the release workflow does so.
 
 use super::files::{Release, VERSION, of};
 use crate::capi::notices;
@@ -12,14 +12,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Targets, with the suffix that selects the oldest glibc (that of manylinux2014).
-const TARGETS: [(&str, &str); 4] = [
-    ("x86_64-unknown-linux-gnu", ".2.17"),
-    ("x86_64-unknown-linux-musl", ""),
-    ("aarch64-unknown-linux-gnu", ".2.17"),
-    (WINDOWS, ""),
-];
-const WINDOWS: &str = "x86_64-pc-windows-gnu";
+/// Targets that are built on this system.
+const TARGETS: &[&str] = if cfg!(target_os = "macos") {
+    &["aarch64-apple-darwin", "x86_64-apple-darwin"]
+} else if cfg!(windows) {
+    &["x86_64-pc-windows-msvc"]
+} else {
+    &["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl", "aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"]
+};
+
+/// Suffix of targets that selects the oldest glibc: that of manylinux2014.
+const OLDEST_GLIBC: &str = ".2.17";
 
 const PACKAGE: &str = "polyhaul-cli";
 const FEATURES: [&str; 2] = ["--features", "full"];
@@ -31,8 +34,8 @@ pub(super) fn step(release: &Release) -> Outcome {
 
 fn write(release: &Release) -> io::Result<()> {
     let pages = pages(release)?;
-    for (target, suffix) in TARGETS {
-        let program = build(target, suffix)?;
+    for target in TARGETS {
+        let program = build(target)?;
         let folder = release.empty_folder(&format!("polyhaul-{VERSION}-{target}"))?;
         install(&program, &folder)?;
         copy_all(&pages, &folder)?;
@@ -44,25 +47,26 @@ fn write(release: &Release) -> io::Result<()> {
         let licenses = notices::text(PACKAGE, &[&FEATURES[..], &["--target", target]].concat());
         let licenses = licenses.ok_or_else(|| io::Error::other("the licenses of dependencies cannot be read"))?;
         fs::write(folder.join("THIRD-PARTY.txt"), licenses)?;
-        release.pack(&folder, target == WINDOWS)?;
+        release.pack(&folder, target.contains("windows"))?;
     }
     Ok(())
 }
 
 /// Builds the program for a target; returns its path.
-pub(super) fn build(target: &str, suffix: &str) -> io::Result<PathBuf> {
+pub(super) fn build(target: &str) -> io::Result<PathBuf> {
     root::runs(Command::new("rustup").args(["target", "add", target]));
-    let mut command = if target == WINDOWS { root::cargo() } else { wheels::zigbuild()? };
-    if target == WINDOWS {
+    let mut command = if target.contains("linux") { wheels::zigbuild()? } else { root::cargo() };
+    if !target.contains("linux") {
         command.arg("build");
     }
     command.args(["--profile", "dist", "--locked", "--package", PACKAGE]).args(FEATURES);
+    let suffix = if target.ends_with("linux-gnu") { OLDEST_GLIBC } else { "" };
     command.arg("--target").arg(format!("{target}{suffix}"));
     remap(&mut command);
     if !root::runs(&mut command) {
         return Err(io::Error::other(format!("the command was not built for {target}")));
     }
-    let name = if target == WINDOWS { "polyhaul.exe" } else { "polyhaul" };
+    let name = if target.contains("windows") { "polyhaul.exe" } else { "polyhaul" };
     Ok(root::target().join(target).join("dist").join(name))
 }
 

@@ -62,7 +62,7 @@ fn debian_package(release: &Release) -> io::Result<()> {
     let target = LIBRARIES[0];
     let folder = release.empty_folder("deb")?;
     install_library(&folder, target)?;
-    commands::install(&commands::build(target, ".2.17")?, &folder.join("usr/bin"))?;
+    commands::install(&commands::build(target)?, &folder.join("usr/bin"))?;
     commands::copy_all(&root::root().join("surfaces/cli/share"), &folder.join("usr/share"))?;
     let pages = release.work.join("pages");
     commands::copy_all(&pages.join("man"), &folder.join("usr/share/man/man1"))?;
