@@ -54,7 +54,7 @@ pub fn main(program: &Path) -> Result<(), Failure> {
         }
         println!("{row}");
     }
-    println!("\n| format | inputs | most memory | longest time |\n|---|--:|--:|--:|");
+    println!("\n| format | inputs | peak memory | longest time |\n|---|--:|--:|--:|");
     for (format, (cost, count)) in worst_by_format {
         println!("| {format} | {count} | {} MB | {:.2} s |", cost.peak_bytes / 1_000_000, cost.seconds);
     }
