@@ -12,7 +12,7 @@ import polyhaul
 
 def thin(source: str, target: str, box: list[float], every: int) -> polyhaul.Report:
     """Write every `every`-th point in a box of minimum and maximum x, y and z."""
-    return polyhaul.convert(source, target, box=box, every=every, memory_limit="256MB")
+    return polyhaul.convert(source, target, box=[box[:3], box[3:]], every=every, memory_limit="256MB")
 
 
 if __name__ == "__main__":
