@@ -49,7 +49,8 @@ usage: cargo xtask TASK
                              make the files of a release, or some parts of it, in target/release-files: source crates
                              commands library wheels npm blender sbom notes; uploads nothing
   book                       build the guide as a site, in target/book
-  option-page                generate docs/guide/options.md and losses.md from the tables of options and kinds of warnings
+  option-page                generate docs/guide/options.md and losses.md from the tables of options and kinds of warnings,
+                             and messages.md from the test data
   option-types               generate surfaces/python/polyhaul/_option_types.py from the table of options
   install-c [--prefix DIR] [--destdir DIR] [--target TRIPLE] [--debug]
                              build the C library and install it: headers, static and shared library, files for CMake

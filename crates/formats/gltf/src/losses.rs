@@ -16,8 +16,10 @@ use polyhaul_model::{Column, Material, Mesh, Scalar};
 use polyhaul_spill::paced;
 use std::collections::HashSet;
 
-const SPLATS_CHANGED: &str =
-    "Gaussian splats were converted: logits to opacities (within 6e-8), log scales to scales, rotations normalized";
+const SPLATS_CHANGED: [&str; 2] = [
+    "Gaussian splat was converted: logit to opacity (within 6e-8), log scales to scales, rotation normalized",
+    "Gaussian splats were converted: logits to opacities (within 6e-8), log scales to scales, rotations normalized",
+];
 
 /// Warns about everything that the file will not contain, or will contain changed.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
@@ -130,7 +132,7 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
             ],
             names,
         ),
-        ("changed-numbers", [SPLATS_CHANGED; 2], splats),
+        ("changed-numbers", SPLATS_CHANGED, splats),
         (
             "changed-columns",
             [

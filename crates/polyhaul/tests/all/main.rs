@@ -12,6 +12,7 @@ mod hostile;
 mod huge;
 mod images;
 mod losses;
+mod messages;
 mod off;
 mod ops;
 mod option_page;
