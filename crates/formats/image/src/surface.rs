@@ -49,7 +49,7 @@ impl TextureSurface {
         let counts = [width, height, depth, layers, faces];
         let max_levels = self.texture().max_levels();
         if counts.contains(&0) {
-            let message = format!("the texture is empty ({width} x {height} x {depth} pixels, {layers} layers)");
+            let message = format!("the texture is empty ({width} x {height} x {depth} pixels, layers: {layers})");
             return Err(fault(file, offset, message));
         }
         let pictures = depth.saturating_mul(layers).saturating_mul(faces);
@@ -61,7 +61,7 @@ impl TextureSurface {
             .and_then(|(bytes, images)| bytes.checked_mul(2)?.checked_mul(images))
             .is_none()
         {
-            let message = format!("the texture is too large ({width} x {height} x {depth} pixels, {layers} layers)");
+            let message = format!("the texture is too large ({width} x {height} x {depth} pixels, layers: {layers})");
             return Err(fault(file, offset, message));
         }
         if levels == 0 || levels > max_levels {

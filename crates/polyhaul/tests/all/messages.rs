@@ -22,8 +22,8 @@ const INTRODUCTION: &str = "\
 Every kind of warning, with an example, and the errors that the files in `testdata` cause. `validate` lists all problems
 of a file in these words; [Losses](losses.md) explains severities.
 
-An input in the tables is a file in `testdata`, or the text of a small file; `→ ply` means that it was converted to that
-format. This page is generated (`cargo xtask option-page`).
+An input in the tables is a file in `testdata`, or a small file at the end of this page; `→ ply` means that it was
+converted to that format. This page is generated (`cargo xtask option-page`).
 
 ";
 
@@ -266,6 +266,13 @@ impl Examples {
         for [hint, text, input] in errors {
             page += &format!("| {text} | {hint} | {input} |\n");
         }
+        page += "\n## Inputs that are not in `testdata`\n";
+        let texts = INLINE.iter().map(|(name, text, _)| ((*name).to_owned(), (*text).to_owned()));
+        for (name, text) in texts.chain(IN_GLTF.iter().map(|example| (format!("{}.gltf", example[0]), gltf(example)))) {
+            if page.contains(&format!("| {name} ")) {
+                page += &format!("\n`{name}`:\n\n```text\n{}\n```\n", text.trim_end());
+            }
+        }
         page
     }
 }
@@ -302,7 +309,7 @@ fn inputs() -> Vec<String> {
 fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("expected") {
             collect(&path, paths);
         } else if Format::of_path(&path).is_some() {
             paths.push(path);

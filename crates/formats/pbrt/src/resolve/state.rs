@@ -166,8 +166,11 @@ impl PbrtScene<'_> {
     /// Reports a directive that belongs to the other part of the scene.
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
-        let side = if self.state.in_world { "before" } else { "after" };
-        let message = format!("`{}` is allowed only {side} `WorldBegin`", directive.name());
+        let message = match (directive, self.state.in_world) {
+            (Directive::WorldBegin, _) => "repeated `WorldBegin`: a scene has only one".to_owned(),
+            (_, true) => format!("`{}` is allowed only before `WorldBegin`", directive.name()),
+            (_, false) => format!("`{}` is allowed only after `WorldBegin`", directive.name()),
+        };
         self.broken(spot, "wrong-block", message)
     }
 

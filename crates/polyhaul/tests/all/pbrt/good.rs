@@ -172,7 +172,7 @@ const BAD: [(&str, &str); 42] = [
     ("unknown_directive", "3:1: `Shpae` is not a pbrt directive"),
     ("unterminated_string", "3:7: this string is not terminated"),
     ("unterminated_string_eof", "3:7: this string is not terminated"),
-    ("world_twice", "3:1: `WorldBegin` is allowed only before"),
+    ("world_twice", "3:1: repeated `WorldBegin`"),
     ("worldend", "4:1: `WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4"),
     ("include_b", "include_a.pbrt:1:1: cannot read the file `"),
     ("include_self", "1:1: cannot read the file `include_self.pbrt`"),

@@ -351,7 +351,7 @@ const BROKEN: [(&str, &str, &[&str]); 34] = [
     ("Option \"nothing\" 1 WorldBegin", "1:1: `nothing` is not a pbrt option", &[]),
     ("Shape \"a\" WorldBegin", "1:1: `Shape` is allowed only after `WorldBegin`", &[]),
     ("WorldBegin Camera \"c\"", "1:12: `Camera` is allowed only before `WorldBegin`", &[]),
-    ("WorldBegin WorldBegin", "1:12: `WorldBegin` is allowed only before `WorldBegin`", &[]),
+    ("WorldBegin WorldBegin", "1:12: repeated `WorldBegin`: a scene has only one", &[]),
     (
         "WorldBegin Shape \"a\" WorldEnd",
         "1:22: `WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4",

@@ -46,14 +46,16 @@ fn check_file(shim: &Path, folder: &Folder, name: &str, input: &str, target: &st
     let bytes = fs::read(&path).unwrap();
     let target = folder.path(&format!("out.{target}"));
     let names = folder.names();
-    let args = ["convert", "-j2", input, &target];
+    let args = |threads| ["convert", threads, input, &target];
     let file = format!("/{name}");
-    let reads = Counts::of(shim, &args, &file).reads;
+    // With two threads, the number of reads depends on the timing.
+    let reads = Counts::of(shim, &args("-j1"), &file).reads;
     fs::remove_file(&target).unwrap();
     assert!(reads > 0, "{name}");
     // Later reads of an archive search for files that the member references.
     let numbers = if input == path { Counts::ends(reads) } else { vec![1] };
     for number in numbers {
+        let args = args(if number == 1 { "-j2" } else { "-j1" });
         for (action, words) in FAULTS {
             fs::write(&path, &bytes).unwrap();
             let fault = format!("{number}:{action}");
