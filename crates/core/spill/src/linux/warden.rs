@@ -1,9 +1,9 @@
 //! Keeps the process below its limit by releasing the pages of arrays on disk.
 //!
 //! Worker threads check the size of the process between pieces of work, at most every [`PAUSE`], in which two threads
-//! touch a few megabytes. A separate thread checks too, for work that is not split into pieces: a pass over a million
-//! objects maps 64 KiB with each page it reads. That thread alone would be too late when
-//! all cores are busy.
+//! touch a few megabytes; passes over many objects do so, too (`paced`). A separate thread checks for all other work.
+//! That thread alone would be too late: a pass over a million objects maps 64 KiB with each page it reads, faster than
+//! pages are released.
 
 use super::{blocks, is_active, lock_arrays};
 use std::cell::Cell;
