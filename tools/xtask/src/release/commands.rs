@@ -84,7 +84,7 @@ fn remap(command: &mut Command) {
 }
 
 /// Writes the man pages and completions, which the program for this machine prints.
-fn pages(release: &Release) -> io::Result<PathBuf> {
+pub(super) fn pages(release: &Release) -> io::Result<PathBuf> {
     let folder = release.empty_folder("pages")?;
     let mut build = root::cargo();
     build.args(["build", "--release", "--locked", "--package", PACKAGE]).args(FEATURES);

@@ -64,7 +64,7 @@ fn debian_package(release: &Release) -> io::Result<()> {
     install_library(&folder, target)?;
     commands::install(&commands::build(target)?, &folder.join("usr/bin"))?;
     commands::copy_all(&root::root().join("surfaces/cli/share"), &folder.join("usr/share"))?;
-    let pages = release.work.join("pages");
+    let pages = commands::pages(release)?;
     commands::copy_all(&pages.join("man"), &folder.join("usr/share/man/man1"))?;
     let completions = folder.join("usr/share/bash-completion/completions");
     fs::create_dir_all(&completions)?;
