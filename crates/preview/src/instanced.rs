@@ -17,10 +17,11 @@ use crate::surface::SceneSurfaces;
 use crate::texture::Textures;
 use crate::work::{CountedPicture, PictureWork};
 use crate::{PreviewOptions, checked_axes};
-use glam::{Mat3A, Vec3A};
+use glam::Vec3A;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
 use obvhs::ploc::PlocBuilder;
+use polyhaul_geometry::linear::{Matrix3, Vector, cross, dot, subtract};
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Bounds, Mesh, Scene};
 use std::collections::HashMap;
@@ -271,7 +272,7 @@ impl<'a> InstancedDrawing<'a> {
         // Directions advance 1 unit forward, so ray parameters equal forward distances.
         let direction =
             |lane: usize, row: usize| narrow(self.camera.ray([(x + lane) as f64 + dx, (y + row) as f64 + dy]));
-        let mut packet = Packet::new(Vec3A::from_array(narrow(self.camera.eye())), max_work, direction);
+        let mut packet = Packet::new(narrow(self.camera.eye()), max_work, direction);
         let [width, height] = self.options.size;
         for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
             let [x, y] = [x + lane, y + row];
@@ -281,7 +282,7 @@ impl<'a> InstancedDrawing<'a> {
                 0.0
             };
         }
-        let world = packet.moved(&Mat3A::IDENTITY, packet.origin);
+        let world = packet.moved(&[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], packet.origin);
         let TraversalStacks { outer, inner } = scratch;
         // Nearest group first: its hits shorten the rays for the others.
         let mut order: [_; GROUPS] = std::array::from_fn(|at| (packet.entry(&world, &self.groups[at].tree), at));
@@ -298,16 +299,14 @@ impl<'a> InstancedDrawing<'a> {
     #[inline(always)]
     fn cast_instance(&self, number: u32, packet: &mut Packet, stack: &mut Vec<(u32, Rows)>) {
         let Some(PlacedInstance { definition, place }) = self.instanced.instances.get(number as usize) else { return };
-        let [x, y, z] = place;
-        let a = Vec3A::new(x[0], y[0], z[0]);
-        let b = Vec3A::new(x[1], y[1], z[1]);
-        let c = Vec3A::new(x[2], y[2], z[2]);
-        let shift = Vec3A::new(x[3], y[3], z[3]);
-        let back = Mat3A::from_cols(a, b, c).inverse();
-        let origin = back * (packet.origin - shift);
+        let columns: [Vector<f32>; 4] = std::array::from_fn(|column| place.map(|row| row[column]));
+        let [a, b, c, shift] = columns;
+        let back = inverse([a, b, c]);
+        let [x, y, z] = subtract(packet.origin, shift);
+        let origin = std::array::from_fn(|row| back[0][row] * x + back[1][row] * y + back[2][row] * z);
+        let is_finite = [back[0], back[1], back[2], origin].as_flattened().iter().all(|value| value.is_finite());
         if let Some(geometry) = self.geometries.get(*definition as usize)
-            && back.is_finite()
-            && origin.is_finite()
+            && is_finite
         {
             let local = packet.moved(&back, origin);
             geometry.cast(&self.parts.parts, packet, &local, u64::from(number) << 32, stack);
@@ -317,6 +316,13 @@ impl<'a> InstancedDrawing<'a> {
     fn shade(&self) -> Result<CountedPicture> {
         Ok(self.work.picture(shade(self, &self.camera, None, &self.frame, self.options)?))
     }
+}
+
+/// Returns the columns of the inverse of a matrix, given its columns.
+fn inverse([a, b, c]: Matrix3<f32>) -> Matrix3<f32> {
+    let rows = [cross(b, c), cross(c, a), cross(a, b)];
+    let factor = 1.0 / dot(c, rows[2]);
+    std::array::from_fn(|column| rows.map(|row| row[column] * factor))
 }
 
 /// Passes the leaves of an instance tree to a packet.

@@ -5,9 +5,9 @@
 //! tenth of the time of single rays.
 
 use crate::scene::{PartKind, ScenePart};
-use glam::{Mat3A, Vec3A};
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::Bvh2;
+use polyhaul_geometry::linear::{Matrix3, Vector, cross, dot, subtract};
 
 /// Rays per row, tested at once.
 pub(crate) const LANES: usize = 8;
@@ -32,7 +32,7 @@ type Directions = [RayLanes; 3];
 
 /// A packet of rays with a common origin.
 pub(crate) struct Packet {
-    pub(crate) origin: Vec3A,
+    pub(crate) origin: Vector<f32>,
     pub(crate) directions: [Directions; ROWS],
     /// End of each ray, as a multiple of its direction: the nearest hit so far.
     pub(crate) ends: [RayLanes; ROWS],
@@ -45,7 +45,7 @@ pub(crate) struct Packet {
 
 /// A packet in local coordinates.
 pub(crate) struct LocalPacket {
-    origin: Vec3A,
+    origin: Vector<f32>,
     directions: [Directions; ROWS],
     inverses: [Directions; ROWS],
 }
@@ -65,7 +65,7 @@ pub(crate) trait Leaves {
 
 impl Packet {
     /// A packet without hits; `direction` is called with lane and row.
-    pub(crate) fn new(origin: Vec3A, max_work: u64, direction: impl Fn(usize, usize) -> [f32; 3]) -> Packet {
+    pub(crate) fn new(origin: Vector<f32>, max_work: u64, direction: impl Fn(usize, usize) -> Vector<f32>) -> Packet {
         let mut directions = [[[0.0; LANES]; 3]; ROWS];
         for (row, directions) in directions.iter_mut().enumerate() {
             let [xs, ys, zs] = directions;
@@ -83,12 +83,11 @@ impl Packet {
         tree.nodes.first().map_or(f32::INFINITY, |root| self.rows_that_meet(local, root.aabb(), Rows::MAX).1)
     }
 
-    /// Transforms the packet: applies `back` to directions; `origin` is already transformed.
+    /// Transforms the packet: applies the matrix with the columns `x`, `y` and `z` to directions; `origin` is already transformed.
     #[inline(always)]
-    pub(crate) fn moved(&mut self, back: &Mat3A, origin: Vec3A) -> LocalPacket {
+    pub(crate) fn moved(&mut self, [x, y, z]: &Matrix3<f32>, origin: Vector<f32>) -> LocalPacket {
         self.work += MOVE_WORK;
         let mut local = LocalPacket { origin, directions: self.directions, inverses: self.directions };
-        let [x, y, z] = back.to_cols_array_2d();
         for (row, [xs, ys, zs]) in self.directions.iter().enumerate() {
             for axis in 0..3 {
                 for lane in 0..LANES {
@@ -154,8 +153,8 @@ impl Packet {
     /// The rows of `among` with a ray that hits a box, and the smallest entry distance.
     #[inline(always)]
     fn rows_that_meet(&self, local: &LocalPacket, bounds: &Aabb, among: Rows) -> (Rows, f32) {
-        let low = (bounds.min - local.origin).to_array();
-        let high = (bounds.max - local.origin).to_array();
+        let low = subtract(bounds.min.to_array(), local.origin);
+        let high = subtract(bounds.max.to_array(), local.origin);
         let mut rows = 0;
         let mut entries = [f32::INFINITY; LANES];
         for row in 0..ROWS {
@@ -216,15 +215,15 @@ impl Packet {
     }
 
     /// Tests a triangle with corners relative to the ray origin. A ray is inside if it lies on the same side of the
-    /// three planes through the origin and an edge. Adjacent triangles share such a plane, so no ray passes between
-    /// them.
+    /// three planes through the origin and an edge. Adjacent triangles share such a plane, and the products of `cross`
+    /// are rounded before they are subtracted, so both get exactly opposite normals: no ray passes between them. (glam's
+    /// `cross` fuses operations on aarch64.)
     #[inline(always)]
-    fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vec3A; 3], record: u64, rows: Rows) {
+    fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vector<f32>; 3], record: u64, rows: Rows) {
         self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
-        let sides = [b.cross(c).to_array(), c.cross(a).to_array(), a.cross(b).to_array()];
-        let normal = (b - a).cross(c - a);
-        let away = normal.dot(a);
-        let normal = normal.to_array();
+        let sides = [cross(b, c), cross(c, a), cross(a, b)];
+        let normal = cross(subtract(b, a), subtract(c, a));
+        let away = dot(normal, a);
         if !away.is_finite() {
             return;
         }
@@ -237,9 +236,9 @@ impl Packet {
             let mut any = 0;
             for lane in 0..LANES {
                 let d = [x[lane], y[lane], z[lane]];
-                let u = dot(&sides[0], &d);
-                let v = dot(&sides[1], &d);
-                let w = dot(&sides[2], &d);
+                let u = dot(sides[0], d);
+                let v = dot(sides[1], d);
+                let w = dot(sides[2], d);
                 let min = if u < v { u } else { v };
                 let max = if u > v { u } else { v };
                 let min = if w < min { w } else { min };
@@ -253,7 +252,7 @@ impl Packet {
             }
             let mut distances = [f32::INFINITY; LANES];
             for lane in 0..LANES {
-                let distance = away / dot(&normal, &[x[lane], y[lane], z[lane]]);
+                let distance = away / dot(normal, [x[lane], y[lane], z[lane]]);
                 let is_met = (inside[lane] != 0) & (distance >= 0.0);
                 distances[lane] = if is_met { distance } else { f32::INFINITY };
             }
@@ -293,13 +292,18 @@ impl Packet {
     /// Tests a segment: a ray hits if it passes within the segment's radius, as if the segment were a ribbon facing the
     /// ray.
     #[inline(always)]
-    fn meet_segment(&mut self, local: &LocalPacket, [a, b]: [Vec3A; 2], radii: [f32; 2], record: u64, rows: Rows) {
+    fn meet_segment(
+        &mut self,
+        local: &LocalPacket,
+        [from, to]: [Vector<f32>; 2],
+        radii: [f32; 2],
+        record: u64,
+        rows: Rows,
+    ) {
         self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());
-        let along = b - a;
-        let ss = along.length_squared();
-        let sf = along.dot(a);
-        let along = along.to_array();
-        let from = a.to_array();
+        let along = subtract(to, from);
+        let ss = dot(along, along);
+        let sf = dot(along, from);
         if !(ss + sf).is_finite() {
             return;
         }
@@ -312,9 +316,9 @@ impl Packet {
             let mut any = 0;
             for lane in 0..LANES {
                 let d = [x[lane], y[lane], z[lane]];
-                let dd = dot(&d, &d);
-                let ds = dot(&along, &d);
-                let df = dot(&from, &d);
+                let dd = dot(d, d);
+                let ds = dot(along, d);
+                let df = dot(from, d);
                 let part = (ds * df - dd * sf) / (dd * ss - ds * ds);
                 let part = if part > 0.0 { part } else { 0.0 };
                 let part = if part < 1.0 { part } else { 1.0 };
@@ -334,16 +338,11 @@ impl Packet {
     }
 }
 
-#[inline(always)]
-fn dot(a: &[f32; 3], b: &[f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
 impl LocalPacket {
     /// A corner of a part relative to the ray origin.
     #[inline(always)]
-    fn corner(&self, part: &ScenePart<'_>, corner: usize) -> Vec3A {
-        Vec3A::from_array(part.corner(corner)) - self.origin
+    fn corner(&self, part: &ScenePart<'_>, corner: usize) -> Vector<f32> {
+        subtract(part.corner(corner), self.origin)
     }
 }
 
