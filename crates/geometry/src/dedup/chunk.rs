@@ -148,7 +148,8 @@ pub(super) fn mix(key: u64) -> u64 {
 
 /// Returns the part of a mixed key: its uppermost bits.
 fn part_of(key: u64, parts: usize) -> usize {
-    (key >> 32) as usize >> (32 - parts.trailing_zeros())
+    // In 64 bits: `usize` may have 32, all of which a single part shifts out.
+    ((key >> 32) >> (32 - parts.trailing_zeros())) as usize
 }
 
 /// Resizes a list, leaving arbitrary contents.
