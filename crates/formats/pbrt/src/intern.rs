@@ -47,8 +47,7 @@ impl PbrtNames {
         let key = key(text);
         if !self.table.is_empty() {
             let mask = self.table.len() - 1;
-            // The multiplication mixes upward, so the upper bits are the best index.
-            let mut at = (key >> 32) as usize & mask;
+            let mut at = self.first_slot(key);
             loop {
                 let slot = self.table[at];
                 if slot.number == 0 {
@@ -75,9 +74,16 @@ impl PbrtNames {
         Ok(number)
     }
 
+    /// The slot at which a search for a key starts. The table must not be empty.
+    #[inline]
+    fn first_slot(&self, key: u64) -> usize {
+        // The topmost bits: the multiplication carries only upward, so all of the text reaches them.
+        (key >> (64 - self.table.len().trailing_zeros())) as usize
+    }
+
     fn insert(&mut self, key: u64, number: u32) {
         let mask = self.table.len() - 1;
-        let mut at = (key >> 32) as usize & mask;
+        let mut at = self.first_slot(key);
         while self.table[at].number != 0 {
             at = (at + 1) & mask;
         }

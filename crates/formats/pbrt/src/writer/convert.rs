@@ -73,11 +73,12 @@ pub fn from_meshes(
     Ok((converter.builder.finish(), warnings))
 }
 
-/// Returns whether pbrt represents a material exactly: it has only a color or color map.
+/// Returns whether pbrt represents a material exactly: it has only a color or color map that keeps all of its values.
 fn is_exact(material: &Material) -> bool {
     let Material { name, diffuse, maps, .. } = material.clone();
-    let has_images = maps.iter().all(|map| map.kind == MapKind::Diffuse);
-    has_images && *material == Material { name, diffuse, maps, ..Material::default() }
+    let keeps_images = maps.iter().all(|map| map.kind == MapKind::Diffuse && materials::keeps_map(map));
+    let keeps_values = keeps_images && diffuse.as_ref().is_none_or(materials::keeps_color);
+    keeps_values && *material == Material { name, diffuse, maps, ..Material::default() }
 }
 
 fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> {

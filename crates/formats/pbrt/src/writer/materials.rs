@@ -77,6 +77,40 @@ fn bounded(color: [f32; 3]) -> [f32; 3] {
     color.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) })
 }
 
+/// Whether [`add`] writes a reflectance without changing it.
+pub(super) fn keeps_color(color: &Color) -> bool {
+    linear(color).is_some_and(|color| bounded(color) == color)
+}
+
+/// Whether [`add`] writes a map with all of its options.
+pub(super) fn keeps_map(map: &TextureMap) -> bool {
+    let TextureMap { kind, keyword, file, offset, scale, clamp, base_gain, bump_multiplier, color_space, .. } =
+        map.clone();
+    let keeps_place = |place: Option<[f32; 3]>, depth: f32| {
+        place.is_none_or(|[u, v, w]| u.is_finite() && v.is_finite() && w == depth)
+    };
+    let keeps_gain =
+        |[base, gain]: [f32; 2]| bump_multiplier.is_none() && (base == 0.0 || base == 1.0) && gain.is_finite();
+    let keeps_values = keeps_place(offset, 0.0)
+        && keeps_place(scale, 1.0)
+        && base_gain.is_none_or(keeps_gain)
+        && bump_multiplier.is_none_or(f32::is_finite)
+        && matches!(color_space.as_deref(), None | Some("linear" | "sRGB"));
+    let written = TextureMap {
+        kind,
+        keyword,
+        file,
+        offset,
+        scale,
+        clamp,
+        base_gain,
+        bump_multiplier,
+        color_space,
+        ..TextureMap::default()
+    };
+    keeps_values && *map == written
+}
+
 fn is_lit(color: Option<[f32; 3]>) -> bool {
     color.is_some_and(|color| color.iter().any(|&part| part > 0.0))
 }
@@ -216,4 +250,43 @@ fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spec
     let texture = render::Texture { entity, class, is_spectrum };
     try_push(&mut builder.render.textures, texture, "textures")?;
     Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colors_outside_the_range_and_spectral_ones_are_not_kept() {
+        assert!(keeps_color(&Color::Rgb([0.0, 0.5, 1.0])));
+        for color in [[1.5, 0.0, 0.0], [-0.1, 0.0, 0.0], [f32::NAN, 0.0, 0.0]] {
+            assert!(!keeps_color(&Color::Rgb(color)), "{color:?}");
+        }
+        assert!(!keeps_color(&Color::Spectral { file: "gold.rfl".into(), factor: 1.0 }));
+    }
+
+    #[test]
+    fn maps_with_options_that_pbrt_lacks_are_not_kept() {
+        let plain = TextureMap { kind: MapKind::Diffuse, file: "a.png".into(), ..TextureMap::default() };
+        let kept = TextureMap {
+            offset: Some([0.5, 0.25, 0.0]),
+            scale: Some([2.0, 2.0, 1.0]),
+            base_gain: Some([1.0, -1.0]),
+            clamp: Some(true),
+            color_space: Some("sRGB".into()),
+            ..plain.clone()
+        };
+        assert!(keeps_map(&plain) && keeps_map(&kept));
+        for lost in [
+            TextureMap { turbulence: Some([0.1; 3]), ..plain.clone() },
+            TextureMap { channel: Some('r'), ..plain.clone() },
+            TextureMap { base_gain: Some([0.5, 1.0]), ..plain.clone() },
+            TextureMap { base_gain: Some([0.0, 2.0]), bump_multiplier: Some(1.0), ..plain.clone() },
+            TextureMap { offset: Some([0.0, 0.0, 1.0]), ..plain.clone() },
+            TextureMap { scale: Some([f32::INFINITY, 1.0, 1.0]), ..plain.clone() },
+            TextureMap { color_space: Some("ACEScg".into()), ..plain.clone() },
+        ] {
+            assert!(!keeps_map(&lost), "{lost:?}");
+        }
+    }
 }
