@@ -1,7 +1,8 @@
 //! Locks log files, to detect files that a run is still writing and files that were removed, renamed or replaced.
 //!
 //! On Unix, a run holds a lock (`flock`) on its file until the process ends. On file systems without locks, a file
-//! counts as being written if it changed within the last hour. On Windows, a run opens its file with read-only sharing.
+//! counts as being written if it changed within the last hour. On Windows, a run opens its file with read-only sharing,
+//! and merges exclude each other ([`exclude_merges`]).
 //! Objects in stores have no locks.
 
 use polyhaul::place::is_url;
@@ -163,6 +164,33 @@ pub(crate) fn take(path: &Path) -> io::Result<Option<LogGuard>> {
     };
     let is_free = is_free && file.is_in_place();
     Ok(is_free.then_some(LogGuard(Some(file.file))))
+}
+
+/// Excludes other merges of a library until dropped. On Windows only: elsewhere, a merge keeps the log locked that it
+/// replaces.
+pub(crate) struct MergeGuard(#[expect(dead_code, reason = "held until dropped")] Option<File>);
+
+/// Starts a merge; `None` if another one is running. `folder` must exist.
+///
+/// # Errors
+/// I/O errors.
+#[cfg(windows)]
+pub(crate) fn exclude_merges(folder: &Path) -> io::Result<Option<MergeGuard>> {
+    use std::os::windows::fs::OpenOptionsExt;
+    if is_url(folder) {
+        return Ok(Some(MergeGuard(None)));
+    }
+    match OpenOptions::new().write(true).create(true).share_mode(0).open(folder.join("merge.lock")) {
+        Ok(file) => Ok(Some(MergeGuard(Some(file)))),
+        Err(error) if is_in_use(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(windows))]
+#[allow(clippy::unnecessary_wraps, reason = "on Windows, it can fail")]
+pub(crate) fn exclude_merges(_: &Path) -> io::Result<Option<MergeGuard>> {
+    Ok(Some(MergeGuard(None)))
 }
 
 /// Whether a file has not changed for a while. False if its modification time is in the future.

@@ -3,6 +3,7 @@
 use crate::lines::{LogLine, checked_line, each_line};
 use crate::lock::{self, FileIdentity, LogGuard};
 use crate::log::{BLOCK_BYTES, io, log_files, remove};
+use crate::state_folder;
 use polyhaul::place::{self, is_url};
 use polyhaul::{FileOptions, Result, Sink};
 use polyhaul_fault::planted;
@@ -36,6 +37,11 @@ pub fn compact_logs(outputs: &Path) -> Result<Merged> {
         }
     }
     let [first, _, ..] = &files[..] else { return Ok(merged) };
+    let folder = state_folder(outputs);
+    let Some(_guard) = lock::exclude_merges(&folder).map_err(|error| io("locking", &folder, error))? else {
+        merged.active += files.len();
+        return Ok(merged);
+    };
     let Some(mut target) = JoinedLog::create(first)? else { return Ok(merged) };
     let mut joined = Vec::new();
     for file in &files {
