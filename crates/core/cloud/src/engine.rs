@@ -89,6 +89,11 @@ pub(crate) struct Running<T> {
 }
 
 impl<T> Running<T> {
+    /// Stops the task. Dropping it would let it run on.
+    pub(crate) fn abort(self) {
+        self.task.abort();
+    }
+
     /// Waits for the result. If `check` fails, the task is aborted.
     pub(crate) fn wait(self, check: &StopCheck) -> io::Result<T> {
         loop {

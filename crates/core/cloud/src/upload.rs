@@ -162,7 +162,7 @@ impl Drop for Upload {
     fn drop(&mut self) {
         let Some(mut parts) = self.parts.take() else { return };
         // A part that arrives after the abort would remain in the store.
-        self.in_flight.clear();
+        self.in_flight.drain(..).for_each(Running::abort);
         let deadline = Instant::now() + ABORT_TIMEOUT;
         let is_late = move || Instant::now() >= deadline;
         let check: StopCheck = Arc::new(move || if is_late() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) });

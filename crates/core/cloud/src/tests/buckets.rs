@@ -169,3 +169,20 @@ fn parts_that_were_not_requested_are_errors() {
         failure(&server, settings(""));
     }
 }
+
+/// As for the parts of an abandoned upload: they must not arrive after it was aborted.
+#[test]
+fn aborted_tasks_end() {
+    let engine = CloudEngine::new(NetworkSettings::default()).unwrap();
+    let held = Arc::new(());
+    let copy = held.clone();
+    let endless = async move {
+        std::future::pending::<()>().await;
+        drop(copy);
+    };
+    engine.start(endless).abort();
+    assert!((0..10_000).any(|_| {
+        std::thread::sleep(Duration::from_millis(1));
+        Arc::strong_count(&held) == 1
+    }));
+}
