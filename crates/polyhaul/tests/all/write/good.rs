@@ -19,7 +19,8 @@ fn materials(scene: &Scene) -> BTreeMap<String, String> {
     let shown = |material: &Material| {
         let mut material = material.clone();
         for map in &mut material.maps {
-            map.file = map.file.rsplit('/').next().unwrap_or_default().to_owned();
+            // On Windows, a path to another drive is absolute.
+            map.file = map.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
         }
         format!("{material:?}")
     };
