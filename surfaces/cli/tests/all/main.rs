@@ -5,6 +5,8 @@ mod batch_logs;
 mod check;
 mod common;
 mod compressed;
+#[cfg(unix)]
+mod guide;
 mod images;
 mod limits;
 mod many;
