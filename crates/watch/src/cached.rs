@@ -40,7 +40,7 @@ impl Cached {
         }
     }
 
-    /// Time of reads or writes in seconds: as measured, but at least the cost of minimal calls.
+    /// Time of reads or writes in seconds: as measured, but at least the cost of one-byte calls.
     pub fn seconds(&self, transfers: &Transfers) -> f64 {
         (transfers.time_ns as f64).max(transfers.calls as f64 * self.call_ns) / 1e9
     }

@@ -1,6 +1,6 @@
 //! Starts the first traced process, stopped until it is traced.
 //!
-//! Uses a plain fork, since the process has to wait for its tracer between fork and exec. In between it must not
+//! Uses a plain fork, since the process has to wait for its tracer between fork and exec. In between, it must not
 //! allocate or lock: other threads of this program may have held locks at the fork.
 
 use crate::filter::Filter;
@@ -11,7 +11,7 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStringExt;
 
-/// What the process does.
+/// The work of the process.
 pub enum Work {
     /// Executes a program; the first argument names it.
     Program(Vec<CString>),
@@ -27,7 +27,7 @@ impl Work {
     }
 }
 
-/// Why the process failed to execute its program.
+/// The reason why the process did not execute its program.
 #[derive(Debug)]
 pub enum Refusal {
     /// The kernel rejected the filter.
@@ -85,7 +85,8 @@ pub struct Departed {
 }
 
 impl Departed {
-    /// Why it failed to execute its program, if so. Blocks until it has executed one or ended.
+    /// Returns the reason why the process did not execute its program, if so. Blocks until it has called `exec` or has
+    /// ended.
     pub fn refusal(mut self) -> Option<Refusal> {
         let mut words = [0; 5];
         self.failure.read_exact(&mut words).ok()?;

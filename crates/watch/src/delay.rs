@@ -1,7 +1,7 @@
-//! Measures scheduling delay: the time in which a thread was runnable but had no processor. It must not count as
+//! Measures scheduling delay: the time in which a thread was runnable but had no processor. This time must not count as
 //! waiting for a disk.
 //!
-//! The kernel counts it per thread (`schedstat`). It is only read after calls that took long.
+//! The kernel counts it per thread (`schedstat`). It is read only after long calls.
 
 use libc::pid_t;
 

@@ -82,7 +82,7 @@ struct Counted {
     bytes: u64,
     /// Calls since it entered.
     calls: u64,
-    /// Count of the size it replaced: the maximum by which its own may be too low.
+    /// Count of the size it replaced: the maximum by which its own count may be too low.
     before: u64,
 }
 
@@ -160,7 +160,7 @@ pub struct File {
 pub struct Files {
     list: Vec<File>,
     places: HashMap<(Kind, String), usize>,
-    /// Whether objects without files are distinguished, too.
+    /// Whether objects other than files and folders are distinguished, too.
     all: bool,
 }
 

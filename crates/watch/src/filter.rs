@@ -195,7 +195,7 @@ impl Assembly {
         self.0.push((0x45, bits, then, otherwise));
     }
 
-    /// Resolves targets to distances. The final instructions allow and stop.
+    /// Resolves targets to distances. Appends an instruction that allows the call, then one that stops it.
     fn finish(self) -> Vec<sock_filter> {
         let count = self.0.len();
         let distance = |at: usize, to: To| match to {

@@ -2,12 +2,12 @@
 //!
 //! [`trace`] is the event loop, and `filter` selects the system calls that stop. [`child`] starts the program,
 //! [`files`] resolves descriptors to files, [`locks`] records waits, and [`stacks`] records callers (with `unwind` and
-//! `symbols`). `near` and `delay` remove the overhead of tracing from the figures, and [`cached`] measures the cost of
-//! buffered calls. [`report`] summarizes the observations. Only [`system`] and [`child`] make system calls beyond file
-//! I/O. Nothing here prints: the command shows the report.
+//! `symbols`). `near` and `delay` remove the overhead of tracing from the measurements, and [`cached`] measures the
+//! cost of buffered calls. [`report`] summarizes the observations. Only [`system`] and [`child`] make system calls
+//! beyond file I/O. Nothing here prints: the command shows the report.
 //!
-//! The program runs under ptrace with a seccomp filter (`man 2 ptrace`, `man 2 seccomp`), so only the filtered calls
-//! stop it.
+//! The program runs under ptrace with a seccomp filter (`man 2 ptrace`, `man 2 seccomp`), so only the calls that the
+//! filter selects stop it.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]

@@ -1,4 +1,4 @@
-//! Records which threads waited for locks, and how long.
+//! Records the threads that waited for locks, and the time they waited.
 //!
 //! Observes `futex` waits, which implement locks, condition variables, joins and channels. Uncontended locks make no
 //! system call.

@@ -1,9 +1,9 @@
-//! Pins the thread that makes most calls to the same processor as its tracer.
+//! Pins a thread to its tracer's processor once it has made [`STREAK`] calls in a row.
 //!
 //! Two threads that alternate on one processor switch in a few microseconds; across processors, which go to sleep in
-//! between, switching takes several times as long. The scheduler spreads them, so they are pinned. The program cannot
-//! observe it: pinning is undone before any call that would reveal it (see [`Call::Spread`]), and when a second thread
-//! makes calls.
+//! between, switching takes several times as long. The scheduler spreads such threads, so they are pinned. The program
+//! cannot observe the pinning: it is undone before any call that would reveal it (see [`Call::Spread`]), and when a
+//! second thread makes calls.
 //!
 //! [`Call::Spread`]: crate::filter::Call::Spread
 

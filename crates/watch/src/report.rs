@@ -1,5 +1,5 @@
-//! Summarizes observations: sorted, with totals. The object is the output of `--json`, and `render` makes the text from
-//! it.
+//! Summarizes observations: sorted, with totals. `--json` prints [`Watched`] as it is, and the command formats it as
+//! text (`watch/render.rs`).
 //!
 //! Times are summed over threads: two threads reading concurrently count twice the elapsed time.
 
@@ -19,7 +19,7 @@ const MAX_STACKS: usize = 32;
 /// A file is slow if buffering would save more than this, and more than half of its time.
 const WORTH_SECONDS: f64 = 0.000_5;
 
-/// Minimum time of opens for a file to be shown that was only opened.
+/// Minimum time in opens for which a file that was only opened is shown.
 const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 
 /// The report.
@@ -275,12 +275,12 @@ impl Row {
         }
     }
 
-    /// Whether to show it: it was used beyond opening, or opening took long.
+    /// Whether to show the file: it was used beyond opening, or opening took long.
     pub fn is_used(&self) -> bool {
         !self.is_opened_only() || self.opens > 0 && self.seconds >= SLOW_OPEN_SECONDS
     }
 
-    /// Whether it was opened but not used.
+    /// Whether the file was opened but not used.
     pub fn is_opened_only(&self) -> bool {
         self.reads.calls + self.writes.calls + self.maps + self.syncs == 0
     }

@@ -26,7 +26,7 @@ const MAX_OF_A_FILE: usize = 1 << 10;
 pub struct Frame {
     /// Index into [`Shelf::modules`].
     pub module: u32,
-    /// Address relative to the module's file; in memory if there is no module.
+    /// Address in the module's file, or in memory if there is no module.
     pub address: u64,
 }
 

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Maximum size of tables to read.
+/// Maximum size of tables to read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// ELF section types.

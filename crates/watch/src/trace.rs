@@ -1,10 +1,10 @@
 //! The tracing loop: handles every stop of every thread with ptrace.
 //!
-//! Filtered calls stop twice, on entry and exit; closing calls stop only on entry. Everything else runs at full speed.
+//! Calls selected by the filter stop on entry and, if [`Call::has_end`], on exit. Everything else runs at full speed.
 //! The time of a call is the time between its stops minus the cost of stopping (`trial`). Threads that stop during
 //! handling are all handled before any of them gets another turn. Threads are identified by ID; state shared between
-//! them is in their process. The behavior of the program does not change, and if this program dies, the kernel kills
-//! the traced processes.
+//! them is in their process. The traced program behaves as usual. If the tracer dies, the kernel kills the traced
+//! processes.
 
 use crate::child::{Child, Departed, Refusal, Work};
 use crate::delay::Delay;
@@ -39,14 +39,14 @@ const CALL_STOP: c_int = libc::SIGTRAP | 0x80;
 /// Results of calls that the kernel restarts after a signal.
 const AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
 
-/// What to observe in addition to files.
+/// Observations requested in addition to the calls on files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted {
-    /// Distinguish pipes, sockets and other objects.
+    /// Whether to distinguish pipes, sockets and other objects.
     pub all: bool,
-    /// Record call stacks.
+    /// Whether to record call stacks.
     pub stacks: bool,
-    /// Record lock waits.
+    /// Whether to record lock waits.
     pub locks: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct StopCost {
 /// Costs for threads that are not pinned to the tracer's processor, and for the one that is (`near`).
 pub type StopCosts = [StopCost; 2];
 
-/// How the first process ended.
+/// The end of the first process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Exited with a code.
@@ -74,7 +74,7 @@ pub enum End {
 /// The observations.
 #[derive(Debug)]
 pub struct Seen {
-    /// How the program ended.
+    /// The end of the program.
     pub end: End,
     /// Time from its start until all children ended.
     pub run_ns: u64,
@@ -98,7 +98,7 @@ pub struct Seen {
     pub cost_ns: u64,
 }
 
-/// Why nothing was observed.
+/// The reason why nothing was observed.
 #[derive(Debug)]
 pub enum Failure {
     /// The system does not permit tracing.
@@ -110,7 +110,7 @@ pub enum Failure {
 }
 
 /// Traces a program until it and all its children have ended. `hand_over` receives the process to which signals should
-/// go: the program, and after it has ended another live one, if any.
+/// go: the program or, once it has ended, another live process, if any.
 pub fn watch(work: &Work, request: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
     let filter = Filter::new(request.locks);
     let child = Child::fork(work, &filter).map_err(Failure::System)?;
@@ -204,7 +204,7 @@ struct Tracer<'a> {
     front: Option<pid_t>,
     hand_over: &'a dyn Fn(pid_t),
     threads: HashMap<pid_t, Thread>,
-    /// Whether the first process has executed its program; before that, its calls are our own.
+    /// Whether the first process has called `exec`; before that, its calls are our own.
     is_program: bool,
     /// Calls of a trial.
     trial: Option<Vec<Trial>>,
@@ -215,7 +215,7 @@ struct Tracer<'a> {
     walk_ns: u64,
     /// Stops of threads that are not pinned, and of the one that is.
     stops: [u64; 2],
-    /// Scheduling delay of this thread.
+    /// Scheduling delay of the tracer's own thread.
     delay: Delay,
     end: Option<End>,
     run_ns: u64,
@@ -258,8 +258,8 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Runs until all traced threads have ended. Other children may exist, from before this process executed this
-    /// program.
+    /// Runs until all traced threads have ended. Other children may exist, inherited from before this process's own
+    /// `exec`.
     fn run(&mut self) -> io::Result<()> {
         let mut changes = Vec::new();
         let mut looked = Instant::now();
@@ -302,7 +302,7 @@ impl<'a> Tracer<'a> {
             });
         }
         let stopped = self.stops.iter().zip(self.costs).map(|(stops, cost)| stops * cost.stop_ns.unsigned_abs());
-        // Threads stopped at the same time wait concurrently.
+        // Stops of several threads overlap, so their sum can exceed the run time.
         let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(self.run_ns);
         Ok(Seen {
             end: self.end.unwrap_or(End::Code(0)),
@@ -402,7 +402,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Handles an exec: of the process's threads only one remains, with the ID of the first.
+    /// Handles an exec: of the process's threads only one remains, with the ID of the first thread.
     fn became_program(&mut self, id: pid_t, now: Instant) {
         self.is_program = true;
         self.near.spread();
@@ -474,8 +474,8 @@ impl<'a> Tracer<'a> {
         resume(libc::PTRACE_CONT, id, 0);
     }
 
-    /// Duration of a call without the cost of stopping, and without time in which other programs had its processor.
-    /// Excludes time in which it may have ended unnoticed.
+    /// Duration of a call, excluding the cost of stopping, the time in which its thread was not scheduled, and the time
+    /// in which it may have ended unnoticed.
     fn time_ns(&mut self, thread: &mut Thread, id: pid_t, start: Instant, now: Instant) -> i64 {
         let StopCost { call_ns, .. } = self.costs[usize::from(self.near.holds(id))];
         let blind_ns = self.blind.map_or(0, |blind| nanoseconds(start.max(blind.from), blind.to).cast_signed());
@@ -516,7 +516,7 @@ impl<'a> Tracer<'a> {
                 file.stacks.add(stack, time_ns);
             }
         }
-        // The time of a copy counts for its source.
+        // The time of a copy is attributed to its source.
         if let Some(result) = result
             && let Some(target) = pending.files[1].and_then(|place| self.files.at(place))
         {
@@ -528,7 +528,7 @@ impl<'a> Tracer<'a> {
 impl Process {
     /// Updates the table for a call that closes or replaces descriptors.
     fn close(&self, call: Call, arguments: &[u64; 6]) {
-        /// Flags of `close_range`: the process gets its own table; the range is closed at an exec only.
+        /// Flags of `close_range`: the process gets its own table; the range is closed on `exec` instead.
         const UNSHARE: u64 = 2;
         const AT_EXEC: u64 = 4;
         let [first, last, flags, ..] = *arguments;

@@ -1,8 +1,8 @@
 //! Unwinds stacks with the call frame information that compilers emit.
 //!
-//! It is read from the memory of the traced process, where it is mapped next to the code, so the file of origin does
-//! not matter. The format is `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Tracks only the registers needed
-//! to continue: stack pointer, frame pointer, return address.
+//! The information is read from the memory of the traced process, where it is mapped next to the code, so the file of
+//! origin does not matter. The format is `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Only the registers
+//! needed to continue are tracked: stack pointer, frame pointer, return address.
 
 use crate::system;
 use libc::pid_t;
@@ -68,7 +68,7 @@ impl Memory {
     }
 }
 
-/// Where the caller's value of a register is.
+/// Location of the caller's value of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Saved {
     /// Still in its register.
@@ -92,8 +92,8 @@ pub struct Rule {
     pub fp: Saved,
 }
 
-/// Finds the rule for an instruction in the table (`.eh_frame_hdr`) at an address. `None` if there is none, or it uses
-/// unsupported features.
+/// Finds the rule for an instruction in the table (`.eh_frame_hdr`) at an address. `None` if there is none, or if the
+/// rule uses unsupported features.
 pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
     let place = find(memory, table, pc)?;
     let entry = Entry::read(memory, place)?;
@@ -431,7 +431,7 @@ impl<'a> Bytes<'a> {
                 b'L' => drop(self.byte()?),
                 b'P' => {
                     let how = self.byte()?;
-                    // Skips it; only its length matters.
+                    // Skips the address of the personality routine; only its length matters.
                     self.address(how & 0x0F, 0)?;
                 }
                 b'z' | b'S' | b'B' => {}
@@ -447,7 +447,7 @@ mod tests {
     use super::*;
 
     /// A CIE as compilers emit it on x86-64: the frame address is 8 above the stack pointer, the return address 8 below
-    /// it.
+    /// the frame address.
     #[cfg(target_arch = "x86_64")]
     const SHARED: &[u8] = b"\0\0\0\0\x01zR\0\x01\x78\x10\x01\x1B\x0C\x07\x08\x90\x01";
 
@@ -492,7 +492,7 @@ mod tests {
         assert_eq!(memory.word((&raw const value) as u64), Some(77));
     }
 
-    /// Unwinds this program itself, through every function on the call path.
+    /// Finds the rule of this test function in the program's own unwind table.
     #[test]
     fn our_own_frames_have_rules() {
         let maps = crate::stacks::Modules::from_process(std::process::id() as pid_t);

@@ -1,8 +1,9 @@
 //! Archives: the files in a file, by name. Only zip is supported.
 //!
-//! The directory at the end of the archive is read once, without checking its members' offsets. These are checked when
-//! a member is opened, and its contents while they are read. Names that point outside the archive (`../a`, `/a`, `C:a`)
-//! match no member. For the file format, see `archive/zip.rs`; for decoding, `compress/entry.rs`.
+//! The directory at the end of the archive is read once; each member must end before the directory starts. Local
+//! headers and overlaps are checked when a member is opened, its contents while they are read. Names that point outside
+//! the archive (`../a`, `/a`, `C:a`) match no member. For the file format, see `archive/zip.rs`; for decoding,
+//! `compress/entry.rs`.
 
 mod zip;
 
@@ -43,7 +44,7 @@ pub struct Archive<'a> {
     directory: Arc<Directory>,
 }
 
-/// The directory of the last archive that was opened, for opening its members one by one. Clones share it.
+/// The directory of the archive that was opened last, for opening its members one by one. Clones share it.
 #[derive(Clone, Default)]
 pub struct ArchiveCache(Arc<Mutex<Option<CachedDirectory>>>);
 
@@ -87,7 +88,8 @@ impl<'a> Archive<'a> {
         Ok(count == first.len() && zip::has_signature(&first))
     }
 
-    /// Returns whether a positioned source ends with an archive directory, whatever it starts with.
+    /// Returns whether a positioned source ends with an archive directory, whatever it starts with; `false` for a
+    /// stream.
     ///
     /// # Errors
     /// Errors of the source.
@@ -116,7 +118,7 @@ impl<'a> Archive<'a> {
         self.source.name()
     }
 
-    /// Returns the sorted names of the members, without folders.
+    /// Returns the full paths of the members, sorted. Folders and names that point outside the archive are not listed.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.directory.records.iter().map(|record| self.name_of(record))
     }
@@ -153,16 +155,16 @@ impl<'a> Archive<'a> {
     /// are verified against the directory. Messages use `name`.
     ///
     /// # Errors
-    /// Errors of the source; a [`DecompressError`] if the member's offset is invalid, or it is encrypted or compressed
-    /// with an unsupported method.
+    /// Errors of the source; `NotFound` if there is no such member; a [`DecompressError`] if the member is encrypted,
+    /// is a symbolic link, uses an unsupported compression method, or has an invalid offset.
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
         let record = self.directory.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.located(number, zip::entry(&self.source, record))?;
         entry::source(&self.source, name.to_owned(), entry, limits)
     }
 
-    /// Returns the bytes of member `number` as a positioned source if they are stored uncompressed: for an archive in
-    /// an archive. Does not verify the checksum.
+    /// Returns the bytes of member `number` as a positioned source if they are stored uncompressed, so that a nested
+    /// archive can be opened in place. Does not verify the checksum.
     ///
     /// # Errors
     /// As for [`Archive::member`].

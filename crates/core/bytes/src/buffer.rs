@@ -1,8 +1,8 @@
 //! The buffer for sequential reading, which handles refills, the partial tail and the record limit.
 //!
 //! Even for small requests, it reads the source in blocks of at least 64 KiB, so a file of `n` bytes takes at most
-//! about `n / 64 KiB` calls. It never interprets the bytes, and holds at most one record and two blocks. Parallel
-//! readers call `Source::read_at` instead.
+//! about `n / 64 KiB` calls. It never interprets the bytes, and holds at most twice the longest record plus two blocks.
+//! Parallel readers call `Source::read_at` instead.
 
 use crate::BLOCK_BYTES;
 use crate::memory::grow;
@@ -41,7 +41,7 @@ pub struct Buffer<'a> {
     /// Offset of `data[start]` in the source, in bytes.
     offset: u64,
     record_limit_bytes: usize,
-    /// The offset at which to stop in a positioned source, if before its end.
+    /// The offset at which to stop in a positioned source; `None` to read up to its end.
     until: Option<u64>,
     /// Whether `data` was passed to [`Buffer::hand`] and replaces the source.
     is_handed: bool,
@@ -90,7 +90,8 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// Drops pending bytes and continues with `range` of a positioned source, as if the source ended there.
+    /// Drops pending bytes and continues with `range` of a positioned source, as if the source ended at the end of the
+    /// range. After [`Buffer::hand`], only seeks to the start of the range in the bytes passed to it.
     pub(crate) fn restart(&mut self, range: std::ops::Range<u64>) {
         if self.is_handed {
             self.seek_in_data(range.start);
@@ -240,7 +241,7 @@ impl<'a> Buffer<'a> {
         Ok(self.advance(count))
     }
 
-    /// Skips `count` bytes, without reading them if the source is a file.
+    /// Skips `count` bytes, without reading them if the source is positioned.
     ///
     /// # Errors
     /// `UnexpectedEof` if there are fewer bytes; otherwise as for [`Buffer::fill_more`].
@@ -300,7 +301,7 @@ impl<'a> Buffer<'a> {
         usize::try_from(len.saturating_sub(read)).map_or(BLOCK_BYTES, |rest| rest.min(BLOCK_BYTES))
     }
 
-    /// Returns the end in `data` of a read at `offset`.
+    /// Returns the index in `data` up to which a read at `offset` may fill it.
     fn read_end(&self, offset: u64) -> usize {
         let left_count = self.until.map_or(u64::MAX, |until| until.saturating_sub(offset));
         let free_count = self.data.len() - self.end;
@@ -326,7 +327,8 @@ impl<'a> Buffer<'a> {
         grow(&mut self.data, len)
     }
 
-    /// If no bytes are pending: reads a block or more directly into `out` and returns its size, or refills the buffer.
+    /// Called if no bytes are pending. If `out` has room for a block, reads directly into `out` and returns the number
+    /// of bytes; otherwise, and at the end, refills the buffer.
     #[inline(never)]
     fn refill_for(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         if out.len() >= BLOCK_BYTES && self.next_bytes() > 0 {

@@ -6,7 +6,7 @@ pub(crate) const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 pub(crate) const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 pub(crate) const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
 pub(crate) const LZ4_LEGACY_MAGIC: [u8; 4] = [0x02, 0x21, 0x4c, 0x18];
-/// The first of 16 signatures, which differ in the lowest four bits of the first byte.
+/// The first of 16 signatures of skippable frames, which differ in the lowest four bits of the first byte.
 pub(crate) const SKIPPABLE_MAGIC: [u8; 4] = [0x50, 0x2a, 0x4d, 0x18];
 
 /// A compression format.
@@ -54,7 +54,8 @@ impl Codec {
         }
     }
 
-    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fastest to smallest output.
+    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fastest to smallest output; none for
+    /// zip.
     pub fn levels(self) -> std::ops::RangeInclusive<i32> {
         match self {
             Codec::Gzip => 1..=12,
@@ -66,8 +67,8 @@ impl Codec {
     }
 
     /// Detects the format from the first bytes; `None` if they are not compressed. 4 bytes suffice unless a skippable
-    /// frame comes first. zstd and lz4 share these, so the next frame determines the format; it is zstd if `bytes` ends
-    /// before that frame.
+    /// frame comes first. Both zstd and lz4 files may contain skippable frames: the format is lz4 if an lz4 frame
+    /// follows them in `bytes`, and zstd otherwise.
     pub fn of_content(bytes: &[u8]) -> Option<Codec> {
         if is_gzip(bytes) {
             return Some(Codec::Gzip);

@@ -76,7 +76,7 @@ pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io:
 pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     let mut byte = 0u8;
     let part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // The offset is passed in two halves; on 64-bit systems, the first one has all of it.
+    // The offset is passed in two halves; on 64-bit systems, the low half holds the whole offset.
     let low = offset as libc::c_long;
     let high = (offset >> 32) as libc::c_long;
     // SAFETY: the descriptor is open; the one part is a byte that outlives the call, which keeps neither pointer. Uses
@@ -91,7 +91,7 @@ pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
 
 /// Returns the names in a folder, in any order, including `.` and `..`.
 ///
-/// Unlike std, it does not panic if closing the folder fails, which does not matter here.
+/// Unlike `std::fs::read_dir`, ignores a failure to close the folder instead of panicking.
 pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     let path = CString::new(folder.as_os_str().as_bytes())?;

@@ -1,6 +1,6 @@
 //! Errors, and helpers for `io::Error`: adding context, repeating an error, and retrying interrupted calls.
 //!
-//! New errors keep the kind of their cause, and return the cause as `source()`.
+//! Errors with added context keep the kind of their cause, and return the cause as `source()`.
 
 mod decompress;
 mod host_fault;

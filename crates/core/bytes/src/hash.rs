@@ -26,7 +26,7 @@ pub(crate) fn xxh32(bytes: &[u8]) -> u32 {
 pub struct Xxh3(xxhash3_128::Hasher);
 
 impl Xxh3 {
-    /// Starts with no bytes.
+    /// Creates a hasher without any bytes.
     pub fn new() -> Self {
         Self(xxhash3_128::Hasher::new())
     }

@@ -2,8 +2,8 @@
 //!
 //! One thread at a time calls a host, with blocks of at least 64 KiB except at the end, and never again after it
 //! failed. Its results are not trusted: an invalid count, a wrong size or a panic is a [`HostFault`], like an error
-//! that it returns. During a callback, no locks are held that other sources or sinks need, so it may use this library.
-//! `host/view.rs` reads a host at any offset.
+//! that it returns. During a callback, no locks are held that other sources or sinks need, so the callback may use this
+//! library. `host/view.rs` reads a host at any offset.
 
 mod view;
 
@@ -57,7 +57,7 @@ pub trait HostRead: Send {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
 
     /// Seeks to `offset`, in bytes from the start, for the next read. `Ok(false)`, the default, means that the host
-    /// cannot seek and has not moved. Only archives need this.
+    /// cannot seek and has not moved. Only archives are read with seeks.
     ///
     /// # Errors
     /// Any error of the host.
@@ -164,7 +164,7 @@ impl<'a> HostReader<'a> {
         self.size
     }
 
-    /// Calls the host; all its calls are made here. After a failure, repeats the error instead.
+    /// Calls the host; all calls except `size` are made here. After a failure, repeats the error instead.
     fn call<T>(&mut self, call: impl FnOnce(&mut Self) -> io::Result<T>) -> io::Result<T> {
         if let Some(error) = &self.failed {
             return Err(repeat(error));
@@ -189,7 +189,7 @@ impl<'a> HostReader<'a> {
         })
     }
 
-    /// Reads at `offset`.
+    /// Reads at `offset`, after a seek if the host is not there.
     fn read_from(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         if self.at != offset && !self.seek(offset)? {
             return Err(HostFault::broken("the host can no longer seek"));

@@ -193,8 +193,8 @@ mod system {
 
 /// [`Disk`] with one failing operation, for tests of code that writes files.
 ///
-/// Operations are counted from 0 in the order of their calls. The failing one has no effect, except that it closes the
-/// file if it is a close.
+/// Operations are counted from 0 in the order of their calls. The failing one has no effect, except that a failing
+/// close still closes the file.
 ///
 /// ```
 /// use polyhaul_bytes::{FaultyLayer, FileOptions, Sink};
@@ -230,17 +230,17 @@ enum PlantedFault {
 }
 
 impl FaultyLayer {
-    /// Fails operation number `fail_at` with an error of this kind.
+    /// Creates a layer whose operation number `fail_at` fails with an error of this kind.
     pub fn new(fail_at: usize, kind: io::ErrorKind) -> Self {
         Self::with(fail_at, PlantedFault::Kind(kind))
     }
 
-    /// Fails operation number `fail_at` with an error number of the system, such as `ENOSPC`.
+    /// Creates a layer whose operation number `fail_at` fails with an error number of the system, such as `ENOSPC`.
     pub fn with_os_error(fail_at: usize, raw_os_error: i32) -> Self {
         Self::with(fail_at, PlantedFault::Os(raw_os_error))
     }
 
-    /// Never fails: for short writes, and for counting operations.
+    /// Creates a layer that never fails, for short writes and for counting operations.
     pub fn harmless() -> Self {
         Self::with(usize::MAX, PlantedFault::Kind(io::ErrorKind::Other))
     }

@@ -5,8 +5,8 @@
 //! - [`Sink`]: an output; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
 //! - [`decompressed`]: the uncompressed bytes of a gzip, zstd or lz4 source; [`Encoder`]: compresses, member by member;
-//!   [`DecodeAhead`], [`GzipParts`]: read and write a single gzip member with many threads; [`SeekTable`]: the offsets
-//!   of zstd members; [`ZlibDecoder`]: reads a single zlib stream with many threads.
+//!   [`DecodeAhead`], [`GzipParts`]: read and write a single gzip member with many threads; [`SeekTable`]: the sizes of
+//!   zstd frames; [`ZlibDecoder`]: reads a single zlib stream with many threads.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Prefetch`]: makes the system fetch a cold file ahead of its readers.
 //! - [`Throttle`]: simulates a slower device, with a rate and a latency for sources and sinks.
@@ -14,8 +14,9 @@
 //! - [`Layer`]: the file operations of a sink, so that tests can make each of them fail.
 //!
 //! Except for compression, this crate never interprets the bytes. It starts no threads and handles no signals
-//! (`polyhaul-cloud` accesses URLs on its own thread). Its only process-wide state is the list of temporary files in
-//! use, which lets an interrupted program call [`remove_temporaries`].
+//! (`polyhaul-cloud` accesses URLs on its own thread). Its only process-wide state concerns temporary files: their
+//! serial number, the folders recently searched for leftovers, and the list of files in use, which lets an interrupted
+//! program call [`remove_temporaries`].
 //!
 //! Error messages do not include the name of the source or sink: prepend [`Source::name`] or [`Sink::name`].
 //!
@@ -74,5 +75,5 @@ pub use source::{DecodeAhead, Prefetch, Source};
 pub use stop::Stopped;
 pub use throttle::Throttle;
 
-/// Minimum size of a read from a host, a stream or a file, except at the end: 64 KiB.
+/// Minimum size of a read from a host or a stream, or from a file through a [`Buffer`], except at the end: 64 KiB.
 pub const BLOCK_BYTES: usize = 64 * 1024;

@@ -51,7 +51,7 @@ pub struct ListedObject {
     pub info: PlaceInfo,
 }
 
-/// Splits a URL into its scheme and what follows `://`.
+/// Splits a URL into its scheme and the text after `://`.
 fn split(path: &Path) -> Option<(&str, &str)> {
     let (scheme, rest) = path.to_str()?.split_once("://")?;
     SCHEMES.iter().any(|supported| supported.eq_ignore_ascii_case(scheme)).then_some((scheme, rest))
@@ -68,7 +68,7 @@ pub fn is_url(path: &Path) -> bool {
     split(path).is_some()
 }
 
-/// Rejects URLs with other schemes, unless a folder of that name exists.
+/// Rejects URLs with other schemes, unless there is a folder with the name of the scheme, such as `ftp:`.
 pub(crate) fn check_scheme(path: &Path) -> io::Result<()> {
     let Some((scheme, _)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
     let is_name = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -200,7 +200,7 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
     Some(clean)
 }
 
-/// Lists the objects in a folder URL, sorted by name, and in its subfolders if `is_recursive`.
+/// Lists the objects in a folder URL and, if `is_recursive`, in its subfolders, sorted by name.
 ///
 /// # Errors
 /// `Unsupported` for web servers and without the feature `cloud`; errors of the store.

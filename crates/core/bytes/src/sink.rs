@@ -111,9 +111,9 @@ enum SinkKind<'a> {
 impl<'a> Sink<'a> {
     /// Creates or replaces the file `path` in one step, when the sink is finished.
     ///
-    /// The bytes are written to a temporary file in the same folder, whose name starts with a dot. A symlink stays, and
-    /// its target is replaced. The new file has the mode of the old one (and its owner, if the system allows that), or
-    /// 0666 with the umask applied. Other hard links to the old file keep the old content. Access control lists and
+    /// The bytes are written to a temporary file, whose name starts with a dot, in the same folder. A symlink stays,
+    /// and its target is replaced. The new file has the mode of the old one (and its owner, if the system allows that),
+    /// or 0666 with the umask applied. Other hard links to the old file keep the old content. Access control lists and
     /// extended attributes are not preserved.
     ///
     /// A URL is uploaded, and appears when the sink is finished; see [`place`].
@@ -121,12 +121,12 @@ impl<'a> Sink<'a> {
     /// Special files (devices, FIFOs, `/dev/stdout`, `/dev/fd/N`) are written directly.
     ///
     /// SIGKILL or a power failure may leave the temporary file behind; for other signals, see [`remove_temporaries`].
-    /// The file is locked while in use. The next `Sink::file` in the same folder removes temporary files that are not
-    /// locked and older than a minute.
+    /// The temporary file is locked while in use. A later `Sink::file` in the same folder removes temporary files that
+    /// are not locked and older than a minute.
     ///
     /// # Errors
-    /// Errors of the system, with the operation that failed, for example that the folder must be writable;
-    /// `IsADirectory` for a folder.
+    /// Errors of the system, with an explanation, for example that the folder must be writable; `IsADirectory` for a
+    /// folder.
     pub fn file(path: impl AsRef<Path>, options: FileOptions) -> io::Result<Self> {
         Self::file_with(Arc::new(Disk), path, options)
     }
@@ -178,7 +178,7 @@ impl<'a> Sink<'a> {
         Self::new("memory".to_owned(), SinkKind::Memory(Vec::new()))
     }
 
-    /// Creates a sink for a writer, which is called for each block and flushed at the end. Error messages start with
+    /// Creates a sink for a writer, which is called for each block and flushed at the end. [`Sink::name`] returns
     /// `name`.
     ///
     /// The writer may accept fewer bytes than passed, or return `Interrupted`. Accepting no bytes, or more than passed,
@@ -212,7 +212,8 @@ impl<'a> Sink<'a> {
         self
     }
 
-    /// Returns the name for messages: the path as passed, "standard output", "memory" or the writer's name.
+    /// Returns the name for messages: the path as passed, the URL without secrets, "standard output", "memory" or the
+    /// name of the writer or host.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -222,7 +223,8 @@ impl<'a> Sink<'a> {
         &self.counters
     }
 
-    /// Writes all of `bytes` immediately. Pass blocks of 64 KiB or more; only the last one may be small.
+    /// Writes all of `bytes`; only small writes to a host are buffered. Pass blocks of 64 KiB or more; only the last
+    /// one may be small.
     ///
     /// # Errors
     /// Errors of the system or the writer. After an error, the sink can only be dropped.
@@ -298,8 +300,8 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// For text writers that pass large blocks, as [`Sink::write_all`] expects. Flushing does nothing, because nothing is
-/// buffered.
+/// For text writers that pass large blocks, as [`Sink::write_all`] expects. Flushing does nothing: only small writes to
+/// a host are buffered, until there is a block or the sink is finished.
 impl Write for Sink<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Sink::write_all(self, bytes).map(|()| bytes.len())

@@ -1,9 +1,10 @@
-//! Inputs: a file, standard input, memory, or a host's reader or callbacks.
+//! Inputs: a file, an object in a store, standard input, memory, or a host's reader or callbacks.
 //!
-//! Regular files (`source/file.rs`) and objects in stores are *positioned*: any thread can read any range. All other
-//! sources are *streams*, read in order under a lock (`source/stream.rs`). A source returns fewer bytes than requested
-//! only at its end, requests at least 64 KiB at a time from a stream, and keeps at most two blocks of peeked bytes. For
-//! small sequential reads, see `buffer`.
+//! Regular files (`source/file.rs`), memory, objects whose server supports ranges, members of compressed data with
+//! known sizes, and views of hosts that can seek are *positioned*: any thread can read any range. All other sources are
+//! *streams*, read in order under a lock (`source/stream.rs`). Except for [`Source::read_part`], a source returns fewer
+//! bytes than requested only at its end. It requests at least 64 KiB at a time from a stream. For small sequential
+//! reads, see `buffer`.
 
 mod decoded;
 mod file;
@@ -64,11 +65,11 @@ struct SharedSource<'a> {
     compressed: Option<(Codec, Source<'a>)>,
     /// Decodes parts of a stream before they are read.
     ahead: Option<Box<dyn DecodeAhead + Send + 'a>>,
-    /// The size of a stream in bytes, as claimed by its host.
+    /// The size of a stream in bytes, as declared by its host or archive.
     claimed: Option<u64>,
     /// The host that a stream reads from.
     host: Option<SharedHost<'a>>,
-    /// Peeked bytes of a file or of members: those at the start, and those at the last other offset.
+    /// Peeked bytes of a file, an object or members: those at the start, and those at the last other offset.
     peeked: Mutex<[Peeked; 2]>,
 }
 
@@ -100,7 +101,7 @@ enum SourceKind<'a> {
 }
 
 impl<'a> SharedSource<'a> {
-    /// `phase` is the trace phase of threads during its calls; `Other` if another source makes the calls.
+    /// `phase` is the trace phase of threads during calls of this source; `Other` if another source makes the calls.
     fn new(name: String, kind: SourceKind<'a>, phase: Phase) -> Self {
         let counters = Arc::new(Counters::from_phase(phase));
         let is_memory = matches!(kind, SourceKind::Memory(_));
@@ -152,7 +153,7 @@ impl<'a> Source<'a> {
         if let Some(file) = crate::descriptor::duplicate(path)? {
             return Self::from_file(file, None, display(path), stop);
         }
-        // On other systems, a FIFO without a writer reads as ended.
+        // On other systems, a FIFO without a writer would read as ended if it was opened without waiting.
         let opened = match stop.0 {
             Some(_) if cfg!(target_os = "linux") => open_without_waiting(path),
             _ => File::open(path),
@@ -234,7 +235,7 @@ impl<'a> Source<'a> {
 
     /// Creates a stream that reads from `reader` in calls of at least 64 KiB.
     ///
-    /// Error messages start with `name`. The reader may return fewer bytes than requested, or `Interrupted`; 0 bytes is
+    /// [`Source::name`] returns `name`. The reader may return fewer bytes than requested, or `Interrupted`; 0 bytes is
     /// the end. After the end or an error, it is not called again, and the error is repeated. Returning more bytes than
     /// requested is an error.
     pub fn reader(reader: Box<dyn Read + Send + 'a>, name: impl Into<String>) -> Self {
@@ -366,7 +367,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the name of this source in messages: the path, "standard input", "memory" or the reader's name.
+    /// Returns the name of this source in messages: the path, the URL without secrets, "standard input", "memory" or
+    /// the name of the reader or host.
     pub fn name(&self) -> &str {
         &self.shared.name
     }
@@ -386,13 +388,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns [`Source::len`], or the size that a stream's host claims. For progress reports, not for allocation.
+    /// Returns [`Source::len`], or the size of a stream that its host or archive declares. For progress reports, not
+    /// for allocation.
     pub fn claimed_len(&self) -> Option<u64> {
         self.len().or(self.shared.claimed)
     }
 
     /// Returns the byte range of piece `number`, if this source has pieces: parts that cover it and are best read as a
-    /// whole. Pieces are members of compressed data, where each read of a piece decodes it from its start.
+    /// whole. Pieces are groups of members of compressed data: a read inside a piece may decode it from its start.
     pub fn piece(&self, number: u64) -> Option<Range<u64>> {
         match &self.shared.kind {
             SourceKind::Members(members) => members.piece(number),
@@ -441,7 +444,7 @@ impl<'a> Source<'a> {
     /// ```
     ///
     /// # Errors
-    /// Out of memory; or another thread panicked while reading.
+    /// `OutOfMemory`; an error if another thread panicked while reading.
     pub fn record(&self, limit_bytes: usize) -> io::Result<()> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream)?.record(limit_bytes),
@@ -449,8 +452,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns whether a [recorded](Source::record) stream failed. Until it is read again, it returns copies of the
-    /// error with the same message; then, it returns the original error once.
+    /// Returns whether a [recorded](Source::record) stream failed and holds the original error. While it is recorded,
+    /// reads return copies of the error with the same message; after that, one read returns the original error.
     pub fn holds_error(&self) -> bool {
         match &self.shared.kind {
             SourceKind::Stream(stream) => lock(stream).is_ok_and(|stream| stream.holds_error()),
@@ -468,10 +471,10 @@ impl<'a> Source<'a> {
     }
 
     /// Rewinds a stream to its start if everything read so far was recorded; returns whether it did. This consumes the
-    /// recording. Other sources have no position, and always return `true`.
+    /// recording. Has no effect on other sources, which can be read at any offset, and returns `true`.
     ///
     /// # Errors
-    /// Another thread panicked while reading.
+    /// An error if another thread panicked while reading.
     pub fn rewind(&self) -> io::Result<bool> {
         match &self.shared.kind {
             SourceKind::Stream(stream) => Ok(lock(stream)?.rewind()),
@@ -563,7 +566,7 @@ impl<'a> Source<'a> {
     /// end.
     ///
     /// All clones of a source share the position. Streams are read in blocks of at least 64 KiB for any length of
-    /// `out`; multiples of 64 KiB save a copy. For files, prefer [`Source::read_at`] or a [`Buffer`](crate::Buffer).
+    /// `out`; 64 KiB or more save a copy. For files, prefer [`Source::read_at`] or a [`Buffer`](crate::Buffer).
     ///
     /// # Errors
     /// Errors of the reader or the system, and of [`Source::read_at`]; the bytes of the failed call are lost.
@@ -589,7 +592,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads with a single call: at least one byte from a stream unless it has ended; otherwise like `read_at`.
+    /// Reads from a stream with a single call, at least one byte unless it has ended; reads other sources like
+    /// `read_at`.
     pub(crate) fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         match &self.shared.kind {
             SourceKind::Stream(_) => self.read_part(out),
@@ -597,7 +601,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns work that idle threads can do before this stream is read, if parts of it can be decoded ahead.
+    /// Returns the work that idle threads can do ahead of this stream's reader, if parts of the stream can be decoded
+    /// ahead.
     pub fn ahead(&self) -> Option<&dyn DecodeAhead> {
         self.shared.ahead.as_deref().map(|ahead| ahead as _)
     }
@@ -645,7 +650,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the compression, if this source was created by [`decompressed`](crate::decompressed).
+    /// Returns the codec, if this source was created by [`decompressed`](crate::decompressed) or
+    /// [`Archive::member`](crate::Archive::member).
     pub fn codec(&self) -> Option<Codec> {
         self.shared.compressed.as_ref().map(|(codec, _)| *codec)
     }

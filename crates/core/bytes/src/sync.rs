@@ -1,6 +1,6 @@
-//! The locks of the queue that decodes ahead: the standard library's, or the model checker's.
+//! The locks of the queue of parts to decode ahead: the standard library's, or the model checker's.
 //!
-//! The model (`compress/ahead/tests/models.rs`) runs a test with every interleaving of the threads' operations; see
+//! The models (`compress/ahead/tests/models.rs`) run tests with many interleavings of the threads' operations; see
 //! `tools/models`.
 
 #[cfg(any(not(test), not(polyhaul_shuttle)))]

@@ -1,9 +1,9 @@
 //! Simulates a slower device: sources or sinks with the same throttle share a rate, and each of their calls has a
 //! latency.
 //!
-//! [`Schedule`], which has no clock, computes the ends of calls from their starts. A call that finished earlier waits,
-//! so its own duration is included and late wake-ups are compensated. Neither the bytes read and written nor the calls
-//! change. `source.rs` and `sink.rs` decide what to throttle; `trace/counters.rs` waits.
+//! [`Schedule`], which has no clock, computes the ends of calls from their starts. A call that is done earlier waits
+//! until its scheduled end, so its own duration is included and late wake-ups are compensated. Neither the bytes read
+//! and written nor the calls change. `source.rs` and `sink.rs` decide what to throttle; `trace/counters.rs` waits.
 
 mod fetched;
 
@@ -24,8 +24,8 @@ const MAX_SLEEP: Duration = Duration::from_millis(20);
 /// All calls through all clones share the rate. Up to 5 ms without a call are compensated, as if the device read ahead,
 /// so at most the bytes of the elapsed time plus 5 ms pass. The latency applies to each call, so calls of several
 /// threads wait for it concurrently. With a latency, a call takes the latency and then the time of its bytes, without
-/// read-ahead. Bytes of a file that were read before are in the page cache, and cost only the latency; other bytes of
-/// files count in whole 4 KiB pages, as on a disk.
+/// read-ahead. Bytes of a file that were read before count as cached, and cost only the latency; other bytes of files
+/// count in whole 4 KiB pages, as on a disk.
 ///
 /// ```
 /// use polyhaul_bytes::{Source, Throttle};

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU32;
 /// The number of elements in one piece of a simple loop over arrays.
 pub const PIECE: usize = 1 << 15;
 
-/// A type for which zero bytes are a valid value.
+/// A type for which all-zero bytes are a valid value.
 ///
 /// # Safety
 ///
@@ -55,8 +55,8 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     Ok(unsafe { Vec::from_raw_parts(start, count, count) })
 }
 
-/// Extends a vector to at least `count` values and a quarter more. All are initialized, so a reused vector seldom
-/// grows.
+/// If a vector has fewer than `count` values, extends it with default values to a quarter more than `count`, so that a
+/// reused vector seldom grows.
 pub fn grow<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<()> {
     if count > values.len() { grow_exact(values, count + count / 4, "a chunk's values") } else { Ok(()) }
 }
@@ -70,7 +70,8 @@ pub fn grow_exact<T: Copy + Default>(values: &mut Vec<T>, count: usize, what: &s
     Ok(())
 }
 
-/// Returns the first number of `range` for which `is_before` is false, or its end, like `partition_point` of slices.
+/// Returns the first number of `range` for which `is_before` is false, or the end of the range, like `partition_point`
+/// of slices.
 pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let mut low = range.start;
     let mut high = range.end;

@@ -1,5 +1,5 @@
 //! Bytes of a source by offset: random access if the source allows it, sequential reads otherwise. This module does not
-//! interpret them.
+//! interpret the bytes.
 
 use super::read::{Extent, Garbage, check_end, failed, fill};
 use crate::options::Cancel;
@@ -30,7 +30,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Reads `count` bytes at `offset` into `out`, or fewer at the end. `out` grows as data arrives, so that a false
-    /// size in a header does not allocate memory.
+    /// size in a header does not cause a large allocation.
     pub fn read_as_claimed(&self, offset: u64, count: usize, out: &mut Vec<u8>) -> Result<()> {
         let mut filled = 0;
         while filled < count {
@@ -48,8 +48,8 @@ impl<'a> Bytes<'a> {
         Ok(())
     }
 
-    /// Returns the last `max_bytes` bytes at or after `start`, and their offset. The caller has read everything up to
-    /// `start`, and the bytes `read` from there.
+    /// Returns the last `max_bytes` bytes at or after `start`, and their offset. The caller has already read everything
+    /// up to `start`, and then the bytes `read`.
     pub fn tail(&self, start: u64, read: &[u8], max_bytes: usize, cancel: &Cancel) -> Result<(Vec<u8>, u64)> {
         let last = self.source.len().map_or(0, |len| len.saturating_sub(max_bytes as u64));
         let mut start = if self.in_order() { start } else { start.max(last) };
@@ -77,7 +77,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Reads a compressed stream to its end, because only that reveals damage. Ignores the rest of other streams.
+    /// Reads a compressed stream to its end, because only the end reveals damage. Ignores the rest of other streams.
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         let is_read = self.in_order() && self.source.codec().is_some();
         if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }

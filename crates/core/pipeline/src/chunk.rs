@@ -3,9 +3,9 @@
 //! A chunk owns the logical lines that *end* in its share of the bytes. A few bytes around an offset decide whether a
 //! line starts there (after a newline that is not escaped with a backslash). So each worker finds the last boundary in
 //! its own share and passes the bytes after it to the next share ([`super::relay`]), without a serial stage. If a
-//! source has pieces (members of compressed data), each piece is a share, because the worker that reads a piece decodes
-//! it. A stream is cut at the last complete line. No byte is read twice, however long a line is, except by
-//! [`TextChunks::fill`]; [`line`] carries lines longer than a share. This module does not interpret lines.
+//! source has pieces (groups of members of compressed data), each piece is a share, because the worker that reads a
+//! piece decodes it. A stream is cut at the last complete line. No byte is read twice, however long a line is, except
+//! by [`TextChunks::fill`]; [`line`] carries lines longer than a share. This module does not interpret lines.
 
 mod head;
 mod line;
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The UTF-8 byte order mark, which is not part of the first line.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// A source, and where to cut it.
+/// A source, and how to cut it into chunks.
 pub struct TextChunks<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
@@ -197,7 +197,7 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Ignores data after the compressed data, and records it in `garbage`, if given.
+    /// If `garbage` is given, ignores data after the compressed data, and records it there.
     pub fn tolerant(self, garbage: Option<Garbage>) -> Self {
         TextChunks { garbage, ..self }
     }
@@ -229,7 +229,7 @@ impl<'a> TextChunks<'a> {
         TextChunks { ahead: Some(work), ..self }
     }
 
-    /// Returns the maximum length of a line, in bytes without its end.
+    /// Returns the maximum length of a line in bytes, without its line ending.
     pub fn line_bytes(&self) -> u64 {
         self.line_bytes
     }
@@ -493,7 +493,7 @@ impl<'a> TextChunks<'a> {
         let is_complete = stream.ended && stream.failed.is_none();
         text.too_long = self.is_too_long(filled - last_line) && !is_complete;
         if text.too_long {
-            // No chunk takes the bytes after it.
+            // No chunk takes the bytes after the long line.
             stream.ended = true;
             stream.failed = None;
             return Ok(last_line);
@@ -513,7 +513,8 @@ impl<'a> TextChunks<'a> {
         Ok(last_line)
     }
 
-    /// Skips a byte order mark, rejects UTF-16, and puts a newline after the text.
+    /// Skips a byte order mark, rejects UTF-16, truncates the text before a line that is too long, and puts a newline
+    /// or a space after the text.
     fn finish(&self, text: &mut Text) -> Result<()> {
         if text.offset == 0 {
             // A line that is too long is not part of the text, but its first bytes are in the buffer.
@@ -562,7 +563,8 @@ impl<'a> TextChunks<'a> {
         Diagnostic { place, ..Diagnostic::new(message) }.into_error(kind)
     }
 
-    /// Reads from a stream until `out` is full. If it fails, the bytes before the error are returned first.
+    /// Reads from a stream until `out` is full, or the stream ends or fails. An error is reported after the bytes
+    /// before it.
     fn read_stream(&self, out: &mut [u8], stream: &mut TextStream) -> usize {
         let mut filled = 0;
         while filled < out.len() {

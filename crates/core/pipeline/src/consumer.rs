@@ -30,7 +30,7 @@ pub struct MeshPiece<'a> {
     pub faces: PieceFaces<'a>,
     /// Per-face normals, as in STL; empty if there are none.
     pub face_normals: &'a [[f32; 3]],
-    /// Per-face attribute of a binary STL file; empty if there are none.
+    /// Per-face attributes of a binary STL file; empty if there are none.
     pub face_attributes: &'a [u16],
 }
 

@@ -1,6 +1,6 @@
 //! The workers: scoped threads or the caller's pool.
 //!
-//! No other module of the crate starts threads. They live for one call; [`super::run`] and [`super::parallel`] use
+//! No other module of the crate starts threads. Threads live for one call; [`super::run`] and [`super::parallel`] use
 //! them. A worker must never wait for one that has not started, because a pool may run its tasks sequentially.
 
 use crate::options::{RunOptions, ThreadPool};

@@ -168,7 +168,7 @@ impl<'a> Feed<'a> {
         self.forget_passed();
     }
 
-    /// Drops parts that end before the current offset.
+    /// Drops parts that end at or before the current offset.
     fn forget_passed(&mut self) {
         let at = self.offset;
         while self.ahead.front().is_some_and(|part| part.end() <= at) {
@@ -190,7 +190,7 @@ impl<'a> Feed<'a> {
         count + self.fill(&mut out[count..])
     }
 
-    /// Puts back the last bytes taken.
+    /// Puts back `rest`, the last bytes taken.
     pub fn put_back(&mut self, rest: &[u8]) -> Result<()> {
         if self.start < self.carry.len() {
             // All bytes taken came from `carry`. Copying the rest for each of many small elements would be slow.
@@ -244,7 +244,7 @@ impl<'a> Feed<'a> {
         self.source.piece_bytes()
     }
 
-    /// Returns the error of the source, after all bytes before it were taken.
+    /// Takes the error of the source, if any. Call it after all bytes before the error were taken.
     pub fn failed(&mut self) -> Option<Error> {
         self.failed.take()
     }
@@ -257,7 +257,7 @@ impl<'a> Feed<'a> {
         }
         let filled = self.carry.len();
         let room = self.size().map_or(u64::MAX, |size| size.saturating_sub(self.offset));
-        // Allocates no more than a small file needs.
+        // For a small file, allocates no more than it needs.
         let step = usize::try_from(room).map_or(usize::MAX, |room| room.saturating_add(1)).min(filled.max(BLOCK_BYTES));
         self.carry.try_reserve(step).map_err(|_| Error::memory("the header"))?;
         let mut carry = std::mem::take(&mut self.carry);
@@ -287,7 +287,7 @@ impl<'a> Feed<'a> {
         check_end(&self.source, extent, cancel)
     }
 
-    /// Reads and discards the rest; returns its size.
+    /// Skips the rest, or reads and discards it if the source is a stream; returns its size.
     pub fn drain(&mut self) -> Result<u64> {
         let start = self.at();
         self.carry = Vec::new();

@@ -16,8 +16,8 @@ use std::ops::Range;
 /// The size of a huge page, and of the smallest array that requests them; a smaller one would waste most of a page.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Minimum size of a range for system calls, unless it enters another huge page. Without it, a line appended in pieces
-/// of 200 bytes populated its last huge page with each piece, which the test `growth` of pbrt found.
+/// Minimum size of a range for system calls, unless it enters another huge page. Without this minimum, a line appended
+/// in pieces of 200 bytes populated its last huge page with each piece, which the test `growth` of pbrt found.
 const MIN_TOUCHED_BYTES: usize = 64 << 10;
 
 /// The kind of pages to request for an array's fresh memory. Only for Linux; other systems choose page sizes
@@ -67,7 +67,7 @@ pub fn extend<T: Copy>(out: &mut Vec<T>, values: &[T], later: usize) -> Result<(
     let end = start + size_of_val(values);
     let enters_page = start.div_ceil(HUGE_PAGE_BYTES) < end.div_ceil(HUGE_PAGE_BYTES);
     if end - start >= MIN_TOUCHED_BYTES || enters_page || out.capacity() != old_capacity {
-        // A vector has no room for a mode, but this is only one system call for many values.
+        // Nothing stores the mode of a vector, so it is chosen anew, but this is only one system call for many values.
         let pages = HugePages::default();
         pages.request(out.as_ptr(), out.capacity());
         // SAFETY: the range is reserved and unused, and belongs to this vector.
@@ -87,7 +87,7 @@ mod linux {
     const MILLISECOND_NS: u64 = 1_000_000;
     /// CPU time of a first touch above which the huge page counts as stalled: it waited for the host.
     const STALL_NS: u64 = MILLISECOND_NS;
-    /// How long arrays use small pages after a stall: bounds of a time that doubles with each stall.
+    /// Minimum and maximum time for which arrays use small pages after a stall. The time doubles with each stall.
     const MIN_AVOIDED_NS: u64 = 16 * MILLISECOND_NS;
     const MAX_AVOIDED_NS: u64 = 512 * MILLISECOND_NS;
     /// Maximum number of pages that a thread touches ahead of its range.
@@ -95,10 +95,10 @@ mod linux {
     /// Maximum number of times to yield while another thread touches the page that this one needs.
     const MAX_YIELDS: usize = 20_000;
 
-    /// When to try huge pages again, in nanoseconds of the monotonic clock. Shared by all jobs, because the machine
-    /// causes the stalls: a stall in one job spares the next one its own.
+    /// The time at which to try huge pages again, in nanoseconds of the monotonic clock. Shared by all jobs, because
+    /// the machine causes the stalls: a stall in one job spares the next one its own.
     pub(super) static AVOIDED_UNTIL: AtomicU64 = AtomicU64::new(0);
-    /// How long the last stall made arrays avoid huge pages, in nanoseconds.
+    /// The time for which arrays avoid huge pages after the last stall, in nanoseconds.
     static AVOIDED_NS: AtomicU64 = AtomicU64::new(0);
 
     /// Modes of an array: too small for huge pages, in huge pages, or large but in small pages.
@@ -222,7 +222,8 @@ mod linux {
         }
     }
 
-    /// Returns how long to avoid huge pages after a stall: `last` is the previous time, which ended `since` ago.
+    /// Returns the time for which to avoid huge pages after a stall: `last` is the previous time, which ended `since`
+    /// ago.
     pub(super) fn next_avoided(last: u64, since: u64) -> u64 {
         if since > MAX_AVOIDED_NS { MIN_AVOIDED_NS } else { (2 * last).clamp(MIN_AVOIDED_NS, MAX_AVOIDED_NS) }
     }

@@ -35,8 +35,9 @@ pub fn cores() -> usize {
     *CORES.get_or_init(system::cores)
 }
 
-/// Returns the memory still available to this process, in bytes: the machine's available memory or what is left below
-/// its container's limits, whichever is less. Cached files count as free. `None` if the system does not report it.
+/// Returns the memory still available to this process, in bytes: the machine's available memory or the memory left
+/// below its container's limits, whichever is less. Cached files count as free. `None` if the system does not report
+/// it.
 pub fn free_memory_bytes() -> Option<u64> {
     system::free_memory_bytes()
 }

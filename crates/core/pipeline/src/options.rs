@@ -1,4 +1,4 @@
-//! How a job runs: threads, memory, cancellation, progress.
+//! Options for running a job: threads, memory, cancellation, progress.
 
 use crate::machine;
 use crate::precision::PrecisionPass;
@@ -52,8 +52,8 @@ polyhaul_model::options! {
         /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
         /// that needs a window of more than this is refused.
         pub memory_limit: u64 = 64 << 20, with_memory_limit => [] in 1..=(u64::MAX as i128);
-        /// Memory of a whole conversion, in bytes: what does not fit is moved to temporary files beside the output. By
-        /// default, nothing is moved. It takes effect on Linux, in programs whose global allocator is
+        /// Memory of a whole conversion, in bytes: data that does not fit is spilled to temporary files beside the
+        /// output. By default, nothing is spilled. It takes effect on Linux, in programs whose global allocator is
         /// `polyhaul_spill::SpillAllocator`, as in the command and the Python package. For a conversion, set it in the
         /// options for reading.
         pub total_memory: Option<u64> = None, with_total_memory;
@@ -65,7 +65,8 @@ polyhaul_model::options! {
         pub chunk_bytes: Option<usize> = None, with_chunk_bytes;
         /// Stops the job on request.
         pub cancel: Cancel = Cancel::default(), with_cancel;
-        /// Called from time to time on a worker thread. For compressed input it counts compressed bytes.
+        /// Called from time to time on a worker thread. For compressed input, it receives the number of compressed
+        /// bytes.
         pub progress: Option<Progress> = None, with_progress;
         /// The pool that runs the workers of reading, writing and converting; if `None`, the job starts its own
         /// threads.
@@ -90,7 +91,7 @@ polyhaul_model::options! {
         /// # Ok::<(), std::io::Error>(())
         /// ```
         pub read_throttle: Option<Throttle> = None, with_read_throttle;
-        /// Likewise for writing.
+        /// Simulates a slower device for writing; see [`RunOptions::read_throttle`].
         pub write_throttle: Option<Throttle> = None, with_write_throttle;
     }
 }
@@ -131,9 +132,9 @@ impl ProgressSteps {
     }
 }
 
-/// The caller's threads. Called with a count and a task, it runs the task for every index below the count, in any
-/// order, in parallel or sequentially, and returns when all are done. It may run any number of them at a time, but
-/// must not make a task wait for a later one.
+/// The caller's thread pool. Called with a count and a task, it runs the task for every index below the count, in any
+/// order, in parallel or sequentially, and returns when all are done. It may run any number of them at a time, but must
+/// not make a task wait for a later one.
 ///
 /// Tasks that the pool does not run are run on the calling thread, which also resumes their panics.
 ///

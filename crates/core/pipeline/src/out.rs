@@ -25,8 +25,8 @@ impl Out {
         &self.bytes[..self.len]
     }
 
-    /// Formats into the spare capacity. If the text did not fit, `format` returns `false` and is called again with more
-    /// capacity.
+    /// Formats into the spare capacity. If its text does not fit, `format` returns `false`, and is called again with
+    /// more capacity after the text written so far.
     pub fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
         loop {
             let mut page = Page::new(&mut self.bytes[self.len..]);

@@ -6,7 +6,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, fault};
 use std::io;
 use std::sync::Arc;
 
-/// The compression of a block.
+/// The compression method of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// zstd frames.
@@ -18,7 +18,7 @@ pub enum Packing {
 /// Compresses bytes to a single zstd frame.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for an invalid level.
+/// [`ErrorKind::Usage`] for an invalid level; otherwise [`ErrorKind::Memory`].
 pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
     let mut packed = Vec::new();
     let encoder = Encoder::new(Codec::Zstd, Some(level));
@@ -29,7 +29,7 @@ pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// Decompresses a block at `offset` of a file to exactly `plain_bytes` bytes. Allocates memory as they arrive.
+/// Decompresses a block at `offset` of a file to exactly `plain_bytes` bytes. Allocates memory as the bytes arrive.
 pub fn unpack(packing: Packing, packed: &[u8], plain_bytes: usize, file: &Arc<str>, offset: u64) -> Result<Vec<u8>> {
     // The caller has checked the decompressed size against the pixel limit.
     let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);

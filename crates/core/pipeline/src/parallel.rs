@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// mutable chunks of arrays.
 ///
 /// Items are assigned in order, under a lock, so each should be worth some microseconds of work. Each thread creates
-/// its scratch once. One thread or one item starts no threads, which scenes of a million small meshes rely on. If the
-/// system refuses threads, fewer do the work.
+/// its scratch once. With one thread or one item, no thread is started, which scenes of a million small meshes rely on.
+/// If the system refuses threads, fewer do the work.
 pub fn for_each_item<I, S>(
     threads: usize,
     mut items: I,

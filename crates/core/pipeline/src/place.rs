@@ -3,8 +3,8 @@
 use polyhaul_model::error::{Excerpt, Place};
 use std::sync::Arc;
 
-/// Converts offsets in a chunk's text to places. Linear if offsets are requested in ascending order, because lines are
-/// counted from the previous place.
+/// Converts offsets in a chunk's text to places. Takes linear time if offsets are requested in ascending order, because
+/// lines are counted from the previous place.
 pub struct Placer<'a> {
     text: &'a [u8],
     file: &'a Arc<str>,
@@ -57,7 +57,7 @@ fn line_start(text: &[u8], offset: usize) -> usize {
     memchr::memrchr2(b'\n', b'\r', &text[..offset]).map_or(0, |newline| newline + 1)
 }
 
-/// How far an excerpt searches for the ends of its line, in bytes. More than it shows.
+/// Number of bytes before and after a token in which an excerpt searches for the ends of the line; more than it shows.
 const EXCERPT_REACH: usize = 256;
 
 /// Returns the physical line around `token` (offset and length) in `text`, or the part of it near the token.

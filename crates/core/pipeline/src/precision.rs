@@ -89,12 +89,12 @@ pub struct PrecisionWatch {
 }
 
 impl PrecisionWatch {
-    /// Starts with a known loss.
+    /// Creates a watch with a known loss.
     pub fn of(loss: DigitLoss) -> PrecisionWatch {
         PrecisionWatch { loss, ..PrecisionWatch::default() }
     }
 
-    /// Starts with the loss of converting `positions` to floats.
+    /// Creates a watch with the loss of converting `positions` to floats.
     pub fn of_doubles(positions: &[[f64; 3]], pass: PrecisionPass) -> PrecisionWatch {
         let mut loss = pass.loss();
         let mut places = 0;

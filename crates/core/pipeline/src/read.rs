@@ -94,8 +94,8 @@ pub enum Extent {
     Start,
 }
 
-/// Checks the source after reading. Fails if the file changed since it was opened, or if compressed data is damaged
-/// anywhere, even after the requested part.
+/// Checks the source after reading. Fails if the file changed since it was opened, or if members of compressed data are
+/// damaged: any of them with [`Extent::Whole`], and those that were read in part with [`Extent::Start`].
 pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
     for number in (0..).take_while(|&number| source.piece(number).is_some()) {
         cancel.check()?;

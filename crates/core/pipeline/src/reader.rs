@@ -1,8 +1,8 @@
 //! Adapts a source to the standard reader traits, for third-party decoders.
 //!
 //! Decoders request bytes in any size, even one at a time; the source is read in large blocks, in order. Decoders
-//! convert or drop errors, so this module keeps the source's error, which takes precedence. It does not interpret the
-//! bytes.
+//! convert or drop errors, so this module keeps the source's error, which takes precedence. This module does not
+//! interpret the bytes.
 
 use super::bytes::Bytes;
 use super::read::Extent;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The number of bytes to read at a time. It determines how much a decoder sees per call, and with that its messages
 /// about damage, so no option changes it.
 const CHUNK_BYTES: usize = 256 << 10;
-/// How far back a decoder can always seek.
+/// Number of bytes by which a decoder can always seek back.
 const KEPT_BYTES: usize = 64;
 /// The number of bytes between progress reports.
 const REPORT_BYTES: u64 = 1 << 20;
@@ -45,8 +45,9 @@ impl<'a> Decoding<'a> {
         Decoding { bytes, run, state: Mutex::new(ReaderState::default()) }
     }
 
-    /// Returns the number of bytes to request at `offset`. At the end of a source of known size, this is one more than
-    /// remain, which detects a longer source: a small image does not zero a whole chunk.
+    /// Returns the number of bytes to request at `offset`. Near the end of a source of known size, this is one more
+    /// than remain, which detects a longer source, but less than a chunk, so that a small image does not zero a whole
+    /// chunk.
     fn chunk_bytes(&self, offset: u64) -> usize {
         match self.bytes.len() {
             Some(len) if offset <= len => (len - offset).min(CHUNK_BYTES as u64 - 1) as usize + 1,
@@ -88,7 +89,7 @@ impl<'a> Decoding<'a> {
         self.state().last
     }
 
-    /// Reads a stream to its end, because only that reveals damage of compressed data. Fails if the file changed.
+    /// Reads a stream to its end, because only its end reveals damage of compressed data. Fails if the file changed.
     pub fn finish(&self) -> Result<()> {
         if self.bytes.in_order() {
             let next = self.state().next;

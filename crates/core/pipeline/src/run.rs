@@ -1,9 +1,9 @@
 //! Runs numbered chunks through a pool of workers, in stages.
 //!
 //! A stage has a parallel part, then a part that runs in the order of the chunk numbers: the worker that finishes the
-//! next number in line runs it while the others continue. Reading parses in parallel, resolves in order what crosses
-//! chunk boundaries, and fills arrays in parallel. Writing formats pages in parallel, cuts the text into blocks in
-//! order, compresses these in parallel, and writes them in order.
+//! next number in line runs it while the others continue. Reading parses in parallel, resolves in order the state that
+//! crosses chunk boundaries, and fills arrays in parallel. Writing formats pages in parallel, cuts the text into blocks
+//! in order, compresses these in parallel, and writes them in order.
 //!
 //! The slots are the memory budget: the memory limit bounds their number, and a worker without one waits. This module
 //! does not interpret chunks. Formats do not implement [`Job`] themselves: [`super::job`] names the stages of reading,
@@ -31,7 +31,7 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A job in numbered chunks. Every method except [`Job::slot`] can run on any thread.
+/// A job in numbered chunks. Every method can run on any thread.
 pub trait Job: Sync {
     /// A pooled slot for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
@@ -81,8 +81,8 @@ pub struct Crew {
 }
 
 impl Crew {
-    /// Uses up to `threads` threads, one slot each as far as `memory_bytes` allows, plus spare slots that keep them
-    /// busy while a chunk waits for its turn.
+    /// Creates a crew of up to `threads` threads, one slot each as far as `memory_bytes` allows, plus spare slots that
+    /// keep them busy while a chunk waits for its turn.
     pub fn new(threads: usize, memory_bytes: u64, slot_bytes: usize) -> Crew {
         let backed = (memory_bytes / slot_bytes.max(1) as u64).clamp(1, 4096) as usize;
         let missing = threads.saturating_sub(backed);
@@ -326,7 +326,7 @@ impl Scheduler<'_> {
             if self.cancel.is_cancelled() {
                 queue.fail(0, Error::cancelled());
             }
-            // Counts as busy during the search too, because that calls the job, which can panic.
+            // Counts as busy during the search too, because the search calls the job, which can panic.
             queue.busy += 1;
             if let Some(step) = self.try_step(&mut queue) {
                 if queue.waiting > 0 && self.has_step(&queue) {

@@ -1,7 +1,7 @@
 //! The locks and threads of this crate: the standard library's, or the model checker's.
 //!
-//! A model (`run/models.rs`, `column/models_tests.rs`) runs a test with every interleaving of the threads' operations;
-//! see `tools/models`.
+//! A model (`run/models.rs`, `column/models_tests.rs`) runs a test with every interleaving of the threads' operations,
+//! within a bound; see `tools/models`.
 
 #[cfg(any(not(test), not(polyhaul_shuttle)))]
 mod system {

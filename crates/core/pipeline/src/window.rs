@@ -19,7 +19,7 @@ pub struct SourceWindow {
 }
 
 impl SourceWindow {
-    /// Creates a window of `size` bytes at `offset` of a source that was read up to there.
+    /// Creates a window of `size` bytes at `offset` of a source that was read up to this offset.
     pub fn new(offset: u64, size: usize) -> Result<SourceWindow> {
         let mut window = SourceWindow { bytes: Vec::new(), start: 0, end: 0, next: offset, is_over: false };
         window.grow(size)?;

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Compression {
     /// The codec.
     pub codec: Codec,
-    /// The level on the codec's scale; `None` is a fast one.
+    /// The level on the codec's scale; `None` for a fast one.
     pub level: Option<i32>,
 }
 

@@ -1,8 +1,8 @@
 //! Counters of one source or sink: bytes, calls by size, and their duration.
 //!
-//! Always on: two clock readings and a few relaxed atomic additions per call of at least 64 KiB. They count calls to
-//! the system or the host, not the consumer's requests, and never influence what is read or written. Because every call
-//! passes through here, throttled calls also wait here.
+//! Always on: two clock readings and a few relaxed atomic additions per call, which usually moves 64 KiB or more. They
+//! count calls to the system or the host, not the consumer's requests, and never influence what is read or written.
+//! Because every call passes through here, throttled calls also wait here.
 
 use crate::snapshot::{BUCKET_COUNT, Snapshot, Sums, bucket};
 use crate::{FileEntryRef, Phase, span_from};

@@ -1,7 +1,7 @@
 //! Calls on the sources and sinks opened during a trace.
 //!
-//! While a file is open, its [`Counters`] count. When they are dropped, a few words per file remain here, because a job
-//! may read a single small file, and the next job reuses the memory. This module only counts the callers.
+//! While a file is open, its [`Counters`] count. When the counters are dropped, a few words per file remain here,
+//! because a job may read a single small file, and the next job reuses the memory. This module only counts the callers.
 
 use super::phase::{PHASE_COUNT, Phase};
 use super::{FileUse, MAX_FILES, TraceShared};
@@ -47,7 +47,7 @@ enum Calls {
 }
 
 impl FileTable {
-    /// Records an opened file; returns its index, or `None` if there are too many.
+    /// Records an opened file; returns its index, or `None` if there are too many or out of memory.
     pub(super) fn add(&mut self, name: &str, kind: FileKind, counters: &Arc<Counters>) -> Option<u32> {
         let index = self.files.len();
         let has_room = self.files.try_reserve(1).is_ok() && self.names.try_reserve(name.len()).is_ok();

@@ -105,7 +105,7 @@ struct TraceState {
     /// Empty records of finished threads, for reuse.
     #[allow(clippy::vec_box, reason = "they go to a thread and come back, and are not copied")]
     spare: Vec<Box<Notes>>,
-    /// Number of running jobs, and the time since when at least one has been running.
+    /// Number of running jobs, and the time since which at least one has been running.
     jobs: usize,
     since_ns: u64,
     /// End of the last job before that.

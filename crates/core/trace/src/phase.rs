@@ -41,7 +41,7 @@ pub enum Phase {
     Draw,
     /// Waiting for the thread that reads the input.
     WaitInput,
-    /// Waiting for a thread in an ordered part, or for slots whose turn has not come.
+    /// Waiting for a thread in an ordered part, or for a slot held by a chunk whose turn has not come.
     WaitTurn,
     /// Waiting while other threads finish the last chunks.
     WaitEnd,

@@ -64,7 +64,7 @@ mod system {
         }
     }
 
-    /// Calls `read` with the start of a text file.
+    /// Calls `read` with the start of a text file; returns the default value if the file cannot be read.
     fn with_text<T: Default>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
         let mut bytes = [0; 512];
         let count = file.and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);

@@ -16,7 +16,7 @@ pub struct Recording {
     pub starved_ns: u64,
     /// Resources used by the process while jobs ran, including its other activity; `None` if the system does not report
     /// them. Successive jobs shorter than 0.1 ms that start within a millisecond share one reading, and their CPU time
-    /// is capped at that of their threads.
+    /// is at most their duration times the number of their threads.
     pub used: Option<Usage>,
     /// Calls to the host that started while no other thread was inside one.
     pub host_alone: HostCalls,

@@ -217,7 +217,7 @@ impl Notes {
         self.room -= 1;
         let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
         let OpenSpan { phase, lane, start_ns, file, value, .. } = *span;
-        // Some virtual machines have a clock that runs backwards.
+        // The clock of some virtual machines can run backwards.
         let end_ns = end_ns.max(start_ns);
         self.spans.push(SpanRecord { start_ns, end_ns, phase, lane, depth, file, value });
     }
@@ -361,7 +361,7 @@ pub fn section_from(name: &'static str, start: Instant) -> SectionGuard {
     start_section(name, Some(start))
 }
 
-/// Records that a picture is complete, with a sample for each pixel. Only the first call per trace counts.
+/// Records that every pixel of a picture has a sample. Only the first call per trace counts.
 pub fn first_pixel() {
     if let Some(Joint { trace }) = joint() {
         let now_ns = trace.0.now_ns();

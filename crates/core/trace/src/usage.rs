@@ -50,8 +50,8 @@ const SHORT_NS: u64 = 100_000;
 /// Measures the resources used by the process while jobs ran.
 ///
 /// The usage is read at the start and end of a job, except for a short job that starts within a millisecond of the last
-/// reading. Short jobs are charged at the next reading, together with the time between them; if that exceeds a
-/// hundredth of their duration, their CPU time is capped at that of their threads.
+/// reading. Short jobs are charged at the next reading, together with the time between them; if the time between them
+/// exceeds a hundredth of their duration, their CPU time is capped at their duration times the number of their threads.
 #[derive(Default)]
 pub(super) struct UsageMeter {
     used: Option<Usage>,

@@ -1,11 +1,11 @@
 //! The directory of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.4), including zip64.
 //!
-//! Member headers are ignored except for their length: everything else comes from the directory. Declared sizes are
-//! never trusted beyond the end of the file.
+//! Local headers are ignored except for their signature and length: everything else comes from the directory. Declared
+//! sizes are never trusted beyond the end of the file.
 //!
-//! The file is read from its end: the end record (22 bytes and a comment, so it is searched backwards), the 20-byte
-//! locator before it if there is a zip64 end record (56 bytes), and then the directory, with a 46-byte record and three
-//! texts per member.
+//! The file is read from its end: the end record (22 bytes and a comment, so it is searched for backwards from the
+//! end), the 20-byte locator before it if there is a zip64 end record (56 bytes), and then the directory: per member, a
+//! 46-byte record followed by its name, extra field and comment.
 
 use crate::compress::entry::{ZipEntry, ZipMethod};
 use crate::error::{DecompressError, DecompressErrorKind as Kind, DecompressLimit};
@@ -29,7 +29,8 @@ const END: &[u8] = b"PK\x05\x06";
 const END64: &[u8] = b"PK\x06\x06";
 const LOCATOR: &[u8] = b"PK\x06\x07";
 
-/// Returns whether these 4 bytes can start an archive: a member, or the end record if it is empty.
+/// Returns whether an archive can start with these 4 bytes: those of a local header or, if it is empty, of the end
+/// record.
 pub(super) fn has_signature(bytes: &[u8; 4]) -> bool {
     bytes == LOCAL || bytes == END
 }
@@ -37,11 +38,11 @@ pub(super) fn has_signature(bytes: &[u8; 4]) -> bool {
 /// The directory's record of a member.
 #[derive(Debug)]
 pub(super) struct ZipRecord {
-    /// Range of the name in all names.
+    /// Byte range of the name in [`Directory::names`].
     pub(super) name: Range<usize>,
-    /// The offset of the member's header.
+    /// The offset of the member's local header.
     pub(super) header: u64,
-    /// The offset of the next header or the directory, before which the member must end.
+    /// The offset of the next local header or of the directory: the latest possible end of the member.
     next: u64,
     packed_bytes: u64,
     pub(super) plain_bytes: u64,
@@ -84,7 +85,7 @@ struct EndRecord {
     start: u64,
     bytes: u64,
     count: u64,
-    /// The offset of the first end record after the directory.
+    /// The offset of the zip64 end record or, without one, of the end record: the latest possible end of the directory.
     limit: u64,
 }
 
@@ -108,7 +109,8 @@ pub(super) fn read(source: &Source<'_>, len: u64, limits: &DecompressLimits) -> 
     records(source, &end, limits, &mut at).map_err(|fault| located(at, fault))
 }
 
-/// Reads the last bytes; returns them and their offset.
+/// Reads the last bytes, enough for the end record with the longest comment and a locator; returns them and their
+/// offset.
 fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     let max_bytes = (MAX_COMMENT_BYTES + END_BYTES + LOCATOR_BYTES) as u64;
     let start = len.saturating_sub(max_bytes);
@@ -128,9 +130,9 @@ pub(super) fn has_end(source: &Source<'_>, len: u64) -> io::Result<bool> {
     }
 }
 
-/// Returns the offset of the end record in `bytes`, the last bytes of a file from offset `start`. Prefers a record
-/// whose comment extends to the end of the file, so a signature in a comment does not match; otherwise, other bytes may
-/// follow.
+/// Returns the index of the end record in `bytes`, the last bytes of a file from offset `start`. Prefers a record whose
+/// comment extends to the end of the file, so that a signature inside a comment is not mistaken for the record. Without
+/// one, accepts a record that other bytes follow.
 fn end_at(bytes: &[u8], start: u64) -> Option<usize> {
     let last = bytes.len().checked_sub(END_BYTES)?;
     let comment = |at: usize| number(&bytes[at..], 20, 2) as usize;
@@ -162,8 +164,8 @@ fn find_end(source: &Source<'_>, len: u64) -> Result<EndRecord, ZipFault> {
     checked(based(source, end)?)
 }
 
-/// Determines how many bytes precede an archive. If there is no record at the declared start of the directory, the
-/// directory is directly before the end record, and all offsets are too small by the same amount.
+/// Determines how many bytes precede an archive. If there is no record at the declared start of the directory, but one
+/// at the declared size before the end record, all declared offsets are too small by the same amount.
 fn based(source: &Source<'_>, end: EndRecord) -> Result<EndRecord, ZipFault> {
     let has_record = |at: u64| -> io::Result<bool> {
         let mut first = [0; 4];
@@ -186,7 +188,7 @@ fn find_end64(source: &Source<'_>, locator: &[u8], limit: u64) -> Result<EndReco
         Ok(is_inside(at) && source.read_at(at, end)? == END64_BYTES && end.starts_with(END64))
     };
     if !has_end(at, &mut end)? {
-        // Other bytes precede the archive.
+        // Other bytes precede the archive, so its offsets are too small: the record is directly before the locator.
         at = limit.saturating_sub(END64_BYTES as u64);
     }
     if !has_end(at, &mut end)? {
@@ -287,7 +289,7 @@ fn read_record(input: &mut Buffer<'_>, end: &EndRecord) -> Result<(ZipRecord, Ve
 }
 
 impl ZipRecord {
-    /// Reads the numbers that do not fit into 4 bytes from the zip64 extra field.
+    /// Reads the numbers that do not fit into 32 bits from the zip64 extra field.
     fn widen(&mut self, mut extra: &[u8]) -> Result<(), ZipFault> {
         const FULL: u64 = 0xffff_ffff;
         let wide = [&mut self.plain_bytes, &mut self.packed_bytes, &mut self.header].into_iter();

@@ -5,15 +5,15 @@
 //! span for the start of a block and decodes from there to the first block of the next span, with markers for unknown
 //! bytes (`inflate/blind.rs`). The reading thread decodes the data in order (`inflate/mod.rs`). At the start of each
 //! block, it requests a part that starts at exactly this bit ([`AheadParts::take`]), and copies its bytes, replacing
-//! the markers with the bytes before it.
+//! the markers with the bytes before the part.
 //!
 //! From then on, the last 32 KiB of this part are known, which is all that the next part needs. Other threads replace
-//! markers too, as long as each part starts where the previous one ends ([`AheadParts::set_window`]); otherwise, this
-//! would be half of the reading thread's work for text.
+//! markers too, as long as each part starts where the previous one ends ([`AheadParts::set_window`]); otherwise,
+//! replacing markers would be half of the reading thread's work for text.
 //!
-//! So the search may fail and a part may be incomplete: the reading thread decodes the rest, and finds every error,
-//! member end and checksum itself, at the same offset as without other threads. It waits only for a part that starts at
-//! its position, or whose start is still being searched for. Threads that decode parts do not wait.
+//! The search may fail, and a part may be incomplete: the reading thread decodes the rest itself. It also finds every
+//! error, member end and checksum itself, at the same offset as without other threads. It waits only for a part that
+//! starts at its position, or whose start is still being searched for. Threads that decode parts do not wait.
 //!
 //! This module starts no threads: a job of `polyhaul-pipeline` calls [`DecodeAhead::work`] when a worker is idle. The
 //! number of parts and the memory of each are limited, in total to at most half of the memory limit of decompression.
@@ -55,13 +55,14 @@ struct AheadWorker<'a> {
 }
 
 impl<'a> GzipAhead<'a> {
-    /// Decodes parts of `source`; returns `None` if one thread should decode it.
+    /// Creates the decoder of parts of `source`; returns `None` if one thread should decode the source, or if out of
+    /// memory.
     pub(super) fn new(codec: Codec, source: &Source<'a>, limits: &DecompressLimits) -> Option<GzipAhead<'a>> {
         // Each thread has a part, and all parts use at most half of the memory.
         let fitting_parts = usize::try_from(limits.memory_bytes / 2).unwrap_or(usize::MAX) / SIZES.part_bytes;
         let is_parallel = codec == Codec::Gzip && limits.threads >= MIN_THREADS && fitting_parts > 1;
         // While a part is copied, the offset in the compressed data is only known roughly. Limits that can be exceeded
-        // there need a decoder that knows it exactly.
+        // within a part need a decoder that knows the offset exactly.
         let is_limited =
             limits.bytes < u64::MAX || limits.ratio < MAX_EXPANSION + SIZES.part_bytes as u64 / SIZES.span_bytes;
         let is_large = source.len().is_some_and(|len| len / SIZES.span_bytes >= MIN_SPANS);

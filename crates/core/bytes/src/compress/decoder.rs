@@ -30,7 +30,7 @@ pub(crate) struct SourceDecoder<'a> {
     input: Buffer<'a>,
     format: Box<dyn StreamFormat>,
     limits: DecompressLimits,
-    /// The offset of the input in the compressed data, for messages.
+    /// The offset of the input in the compressed file, for errors.
     start: u64,
     /// The offset of the next uncompressed byte.
     plain_offset: u64,

@@ -39,8 +39,8 @@ impl Encoder {
     /// Creates a compressor. `level` trades speed for size: gzip 1 to 12 (default 1), zstd 1 to 22 (default 1), lz4 1.
     ///
     /// # Errors
-    /// `InvalidInput` for other levels; `OutOfMemory`; `Unsupported` for gzip and zstd in a build without the feature
-    /// `c-codecs`.
+    /// `InvalidInput` for other levels, and for zip, which is read-only; `OutOfMemory`; `Unsupported` for gzip and zstd
+    /// in a build without the feature `c-codecs`.
     pub fn new(codec: Codec, level: Option<i32>) -> io::Result<Self> {
         let levels = codec.levels();
         let level = level.unwrap_or(1);

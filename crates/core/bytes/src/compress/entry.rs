@@ -1,5 +1,5 @@
-//! Members of a zip archive, read as streams: decodes data in one of three methods, and checks it against the size and
-//! checksum in the archive's directory. `archive` finds the offsets.
+//! Members of a zip archive, read as streams: decodes data that is stored, deflated or compressed with zstd, and checks
+//! it against the size and checksum in the archive's directory. `archive/zip.rs` finds the offset of the data.
 
 use super::crc::Hasher;
 use super::decoder::SourceDecoder;
@@ -31,7 +31,7 @@ impl ZipEntry {
     }
 }
 
-/// The compression of a member's data.
+/// The compression method of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ZipMethod {
     Stored,
@@ -144,6 +144,6 @@ impl StreamFormat for MemberData {
         Ok(())
     }
 
-    /// Does nothing: a member is read once.
+    /// Does nothing: a member is read only once.
     fn restart(&mut self) {}
 }

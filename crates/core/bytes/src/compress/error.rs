@@ -1,9 +1,9 @@
-//! The short form of decoding errors, before their offset is known.
+//! Decoding errors before their offset is known.
 
 use crate::error::{DecompressErrorKind, DecompressLimit};
 use std::io;
 
-/// Why a decoder stopped: an error of the source or of the data.
+/// The error that stopped a decoder: an error of the source or of the data.
 #[derive(Debug)]
 pub(super) enum DecodeStop {
     Io(io::Error),

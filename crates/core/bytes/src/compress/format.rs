@@ -1,4 +1,4 @@
-//! Code shared by all formats of decompression: output, and member boundaries.
+//! Code shared by all compressed formats: output buffers and member boundaries.
 //!
 //! A [`MemberFormat`] describes a format; a file is a sequence of members. A decoder converts pending bytes of a
 //! [`Buffer`] to uncompressed bytes in the caller's buffer until that is full. It keeps its own history, so the caller
@@ -24,7 +24,7 @@ impl<T: Copy> OutputBuffer<'_, T> {
         &mut self.bytes[self.filled..]
     }
 
-    /// Copies as much of `from` as fits.
+    /// Copies as much of `from` as fits; returns the number of items.
     pub(super) fn take_from(&mut self, from: &[T]) -> usize {
         let count = from.len().min(self.bytes.len() - self.filled);
         self.rest()[..count].copy_from_slice(&from[..count]);
@@ -33,15 +33,15 @@ impl<T: Copy> OutputBuffer<'_, T> {
     }
 }
 
-/// A format that is being read.
+/// The decoder of a whole stream.
 pub(super) trait StreamFormat: Send {
-    /// Decodes until `out` is full or the last member ends; in the latter case, `out` is not full.
+    /// Decodes until `out` is full or the last member ends. Leaves part of `out` unfilled only at the end.
     fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop>;
     /// Resets the state.
     fn restart(&mut self);
 }
 
-/// The members of a format.
+/// The decoder of a format's members, one at a time.
 pub(super) trait MemberFormat: Send {
     /// Whether skippable frames may occur between members.
     const MAY_SKIP: bool;
@@ -50,8 +50,7 @@ pub(super) trait MemberFormat: Send {
     fn has_signature(bytes: &[u8]) -> bool;
     /// Reads the header of the next member.
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop>;
-    /// Decodes some data into `out`, which is not full; returns whether the member ended, including what follows its
-    /// data.
+    /// Decodes some data into `out`, which is not full; returns whether the member, including its trailer, has ended.
     fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop>;
     /// Resets the state.
     fn restart(&mut self);
@@ -124,7 +123,7 @@ impl<M: MemberFormat> StreamFormat for Sequence<M> {
     }
 }
 
-/// Whether a member follows, or the end.
+/// The next item of a stream: a member or the end.
 #[derive(Debug, PartialEq, Eq)]
 enum NextMember {
     Member,
@@ -149,7 +148,7 @@ fn next_member(
     }
 }
 
-/// Returns whether only the start of a signature is left.
+/// Returns whether the remaining bytes are an incomplete signature.
 fn is_cut(pending: &[u8], is_start: impl Fn(&[u8]) -> bool) -> bool {
     const GZIP: [u8; 4] = [GZIP_MAGIC[0], GZIP_MAGIC[1], 0, 0];
     [GZIP, ZSTD_MAGIC, LZ4_MAGIC, LZ4_LEGACY_MAGIC, SKIPPABLE_MAGIC].iter().any(|head| {

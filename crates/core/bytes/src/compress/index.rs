@@ -1,11 +1,13 @@
 //! Finds the members of a file without decoding them, so that threads can decode them in parallel.
 //!
 //! Only members whose headers declare their compressed and uncompressed sizes are found: BGZF and our own gzip members,
-//! and zstd and lz4 frames with content sizes. Otherwise, also for damaged data, there is no index, and the file is
-//! read as a stream, which has better error messages. The declared sizes are checked when the members are decoded.
+//! and zstd and lz4 frames with content sizes. For all other files, including damaged ones, there is no index, and the
+//! file is read as a stream, which has better error messages. The declared sizes are checked when the members are
+//! decoded.
 //!
-//! The walk makes one small read per member or block, and keeps 16 bytes per [`GROUP_BYTES`] of data, for small members
-//! at most 16 per [`BYTES_PER_READ`]. A zstd file may end with a table of the same information ([`seek`]).
+//! The walk makes one small read per member or block, and keeps 16 bytes per group. Groups of highly compressed members
+//! are small in the file, but there are at most about one per [`BYTES_PER_READ`]. A zstd file may end with a table of
+//! the same information ([`seek`]).
 
 use super::error::DecodeStop;
 use super::limits::DecompressLimits;
@@ -26,8 +28,8 @@ const MAX_MEMBER_BYTES: u64 = 4 << 20;
 /// reader holds whole groups.
 const MIN_GROUPS_IN_MEMORY: u64 = 16;
 
-/// The walk stops after this many reads, plus one for each [`BYTES_PER_READ`] of the file, because it does not pay off
-/// for a file of many tiny members or blocks.
+/// The walk stops after this many reads, plus one for each [`BYTES_PER_READ`] bytes of the file, because the walk does
+/// not pay off for a file of many tiny members or blocks.
 const FREE_READS: u64 = 1000;
 const BYTES_PER_READ: u64 = 1024;
 
@@ -70,7 +72,7 @@ impl MemberGroups {
         MemberGroup { packed: start.packed..end.packed, plain: start.plain..end.plain }
     }
 
-    /// Returns the groups that overlap `range`, in uncompressed bytes.
+    /// Returns the indices of the groups that overlap `range`, in uncompressed bytes.
     pub(super) fn holding(&self, range: &Range<u64>) -> Range<usize> {
         let first = self.starts.partition_point(|start| start.plain <= range.start);
         let end = self.starts.partition_point(|start| start.plain < range.end);
@@ -123,7 +125,7 @@ impl GroupBuilder {
     /// An empty member joins its neighbors, however large they are: a group of empty members would never be read, and
     /// so never be verified.
     fn push(&mut self, packed: u64, plain: u64) -> bool {
-        // Empty members are skipped, and need not fit in memory.
+        // Empty members, such as skippable frames, are skipped and need not fit in memory.
         let is_small = plain == 0 || plain <= MAX_MEMBER_BYTES && packed <= MAX_MEMBER_BYTES + GROUP_BYTES;
         let start = self.end.unwrap_or(MemberOffset { packed: 0, plain: 0 });
         let end = MemberOffset { packed: start.packed + packed, plain: start.plain.saturating_add(plain) };
@@ -173,14 +175,15 @@ impl MemberWalk<'_, '_> {
         Ok(&bytes[..count])
     }
 
-    /// Records a member of `packed` bytes at the current position, and moves to its end.
+    /// Records a member of `packed` bytes at the current position, and moves to its end. Returns `false` if the source
+    /// must be read as a stream.
     fn pass(&mut self, packed: u64, plain: u64) -> bool {
         self.at = self.at.saturating_add(packed);
         packed > 0 && self.at <= self.end && self.groups.push(packed, plain)
     }
 
     fn gzip(&mut self) -> io::Result<bool> {
-        /// Includes the fields before the size fields of known writers.
+        /// Enough for the header and the subfields that known writers put before the size.
         const HEAD_READ_BYTES: usize = 48;
         /// Maximum expansion of deflate data: a match of 258 bytes takes at least two bits, one for the length and one
         /// for the distance.

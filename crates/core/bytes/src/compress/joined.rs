@@ -113,7 +113,7 @@ impl GzipParts {
         Ok(())
     }
 
-    /// Returns the first bit of the last block, and the bit after its end.
+    /// Returns the bit offsets of the start and the end of the last block.
     fn last_block(&mut self, packed: &[u8], plain_bytes: usize) -> io::Result<(usize, usize)> {
         let mut input = Buffer::new(Source::memory(packed));
         // One more byte, so that decoding reaches the end of the data.

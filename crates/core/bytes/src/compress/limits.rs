@@ -15,8 +15,9 @@ pub struct DecompressLimits {
     /// harmless at any ratio, such as a short file that repeats one line. Default: 2000, which gzip (1032) and lz4
     /// (255) cannot reach.
     pub ratio: u64,
-    /// Maximum memory for windows, in bytes. If fewer than 16 groups of members fit, a file is read as a stream.
-    /// Default: 128 MiB, the largest window that the zstd tool accepts.
+    /// Maximum memory for a window or a block, in bytes; the directory of an archive may use half of it. If fewer than
+    /// 16 groups of members fit, a file is read as a stream. Default: 128 MiB, the largest window that the zstd tool
+    /// accepts by default.
     pub memory_bytes: u64,
     /// Maximum number of threads that decode ahead while one reads ([`Source::ahead`](crate::Source::ahead)). With 8 or
     /// more, they decode a large gzip member of a file together. Default: 1.
@@ -68,7 +69,7 @@ impl DecompressLimits {
     }
 
     pub(super) fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
-        /// Below this size the ratio is not checked.
+        /// Uncompressed size below which the ratio is not checked.
         const HARMLESS_BYTES: u64 = 64 << 20;
         if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed || planted("ratio-limit") {
             return Ok(());

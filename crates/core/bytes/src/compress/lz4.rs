@@ -1,12 +1,12 @@
 //! lz4 frames and the legacy format, as in the lz4 project's frame format description: headers, block sizes, checksums.
-//! The lz4 library decodes the blocks.
+//! The crate `lz4_flex` decodes the blocks.
 //!
 //! | offset | bytes | header of a frame |
 //! |---|---|---|
 //! | 0 | 4 | magic 04 22 4D 18 |
 //! | 4 | 1 | flags: version 01 (bits 6 and 7), independent blocks (5), block checksums (4), content size (3), |
 //! | | | checksum of the content (2), dictionary (0) |
-//! | 5 | 1 | bits 4 to 6: blocks of 2^(8 + 2n) bytes, n from 4 to 7 |
+//! | 5 | 1 | bits 4 to 6: n from 4 to 7, for blocks of up to 2^(8 + 2n) bytes |
 //! | 6 | 8 | content size, if its flag is set |
 //! | | 4 | dictionary, if its flag is set |
 //! | | 1 | the second byte of the XXH32 of all bytes from offset 4 |
@@ -23,7 +23,7 @@ use crate::memory::{grow, reserve};
 use std::io;
 
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
-/// How far a linked block may refer to earlier blocks.
+/// Size of the history to which a linked block may refer.
 const HISTORY_BYTES: usize = 64 << 10;
 /// The longest header of a frame.
 pub(super) const MAX_HEAD_BYTES: usize = 19;
@@ -35,7 +35,7 @@ const MAX_EXPANSION: usize = 255;
 #[derive(Clone)]
 pub(super) struct Lz4Head {
     pub(super) bytes: usize,
-    /// Plain size of the frame in bytes, if declared.
+    /// Uncompressed size of the frame in bytes, if declared.
     pub(super) content_bytes: Option<u64>,
     pub(super) has_block_checksum: bool,
     pub(super) has_checksum: bool,
@@ -107,7 +107,7 @@ pub(super) struct Lz4 {
     memory_bytes: u64,
     head: Lz4Head,
     hash: Xxh32,
-    /// Plain bytes of this frame so far.
+    /// Uncompressed bytes of this frame so far.
     size: u64,
     /// Up to 64 KiB of history, then the block.
     window: Vec<u8>,
@@ -231,7 +231,7 @@ impl MemberFormat for Lz4 {
     }
 }
 
-/// Compresses `plain` and appends it to `out` as a frame: independent blocks, content size and checksum.
+/// Compresses `plain` and appends it to `out` as a frame with independent blocks, content size and checksum.
 pub(super) fn encode(plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     /// Version 1, independent blocks, content size, content checksum.
     const FLAGS: u8 = 0x40 | 0x20 | 8 | 4;

@@ -2,8 +2,8 @@
 //!
 //! Each thread decodes directly into its own buffer, so threads do not wait for each other, and only decoders are kept.
 //! Reading a whole group of members decodes it once. Reading part of a group decodes it from its start, unless an idle
-//! decoder is at that position, so small sequential reads are no more work. Damage of a member may show only at its
-//! end, so groups that were read in part are recorded until their end is reached.
+//! decoder is at that position, so small sequential reads decode nothing twice. Damage may be detected only at the end
+//! of a member, so groups that were read in part are recorded until their end is reached.
 
 use super::decoder::SourceDecoder;
 use super::index::{MemberGroup, MemberGroups};
@@ -60,7 +60,8 @@ impl<'a> Members<'a> {
         self.states[group].fetch_max(state, Ordering::Relaxed);
     }
 
-    /// Returns an idle reader that can continue to `offset`, or one that is not in a group, or a new one.
+    /// Returns an idle reader that can continue to `offset`, or one that is not in a group. If there is neither,
+    /// returns a new reader or, if [`MAX_IN_GROUPS`] readers are idle, the least recently used one.
     fn reader(&self, group: usize, offset: u64) -> io::Result<MemberReader<'a>> {
         let mut idle = self.lock();
         let fits = idle.iter().position(|reader| reader.is_before(group, offset));

@@ -7,9 +7,9 @@
 //! - [`ZlibDecoder`] turns a zlib stream into uncompressed bytes, while threads decode spans ahead.
 //! - [`GzipParts`] turns blocks of uncompressed bytes into parts of one gzip member.
 //!
-//! It starts no threads, trusts no sizes and never presents a partial result as complete. `format.rs` contains what all
-//! formats share, `decoder.rs` decodes a source, `index.rs` and `members.rs` read members on many threads, and
-//! `encoder.rs` writes.
+//! This module starts no threads, trusts no sizes and never presents a partial result as complete. `format.rs` contains
+//! the code that all formats share, `decoder.rs` decodes a source, `index.rs` and `members.rs` read members on many
+//! threads, and `encoder.rs` writes.
 //!
 //! # Libraries
 //!

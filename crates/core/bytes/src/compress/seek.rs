@@ -9,8 +9,8 @@
 //! | end - 5 | 1 | flags |
 //! | end - 4 | 4 | magic B1 EA 92 8F |
 //!
-//! Without it, a reader visits the header of each block, at least eight per MiB, which takes a long time on a slow
-//! disk. The decoder checks the declared sizes.
+//! Without a seek table, a reader visits the header of each block, at least eight per MiB, which takes a long time on a
+//! slow disk. The decoder checks the declared sizes.
 
 use crate::Source;
 use crate::memory::grow;
@@ -35,7 +35,7 @@ const MAX_TABLE_BYTES: u64 = 64 << 20;
 /// Size of the buffer for reading a table: whole entries, with or without checksums.
 const BLOCK_BYTES: usize = 2048 * (ENTRY_BYTES + CHECKSUM_BYTES);
 
-/// Sizes of frames, in file order.
+/// The sizes of the frames of a zstd file, in file order.
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, Encoder, SeekTable};
@@ -83,8 +83,8 @@ impl SeekTable {
         Ok(())
     }
 
-    /// Returns the bytes to write after the last frame. Empty if there is at most one frame, which readers find without
-    /// a table, or more than the format allows.
+    /// Returns the bytes to write after the last frame. Returns no bytes if there is at most one frame, which readers
+    /// find without a table, or if there are more frames than the format allows.
     ///
     /// # Errors
     /// `OutOfMemory`.
@@ -104,9 +104,9 @@ impl SeekTable {
     }
 }
 
-/// Calls `visit` with the compressed and uncompressed size of each frame of a source that ends at `end`, until it
+/// Calls `visit` with the compressed and uncompressed size of each frame of a source that ends at `end`, until `visit`
 /// returns `false`. Returns the size of the table itself, which is the last frame; `None` if `visit` returned `false`,
-/// or the table is missing, malformed or too large.
+/// or if the table is missing, malformed or too large.
 pub(super) fn each(source: &Source<'_>, end: u64, mut visit: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
     let Some(TableLocation { start, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];

@@ -1,11 +1,11 @@
 //! A zlib stream (RFC 1950) on several threads. Its compressed bytes come in spans, for example the chunks of a PNG
 //! file.
 //!
-//! Any thread can decode a [`ZlibSpan`] without the bytes before it, from the first block that it finds there
-//! (`inflate/blind.rs`). A [`ZlibDecoder`] takes the spans in order: when it reaches the first bit of such a part, it
-//! replaces the part's markers and continues after it. It decodes everything else itself, and only it reports errors,
-//! so neither bytes nor errors depend on what was decoded ahead. Unlike `ahead.rs`, it neither reads a source nor waits
-//! for threads: its caller provides the bytes and schedules the work.
+//! Any thread can decode a part of a [`ZlibSpan`] without the bytes before it, from the first block found in the span
+//! (`inflate/blind.rs`). A [`ZlibDecoder`] takes the spans in order: when it reaches the first bit of a part, it
+//! replaces the part's markers and continues after the part. It decodes everything else itself, and only it reports
+//! errors, so neither bytes nor errors depend on what was decoded ahead. Unlike `ahead.rs`, this module neither reads a
+//! source nor waits for threads: the caller provides the bytes and schedules the work.
 //!
 //! Stricter than [`inflated`](super::inflated): a block with only an end symbol is an error, as in the `png` crate.
 
@@ -59,15 +59,15 @@ impl ZlibSpan {
 
     /// Sets the span to `range` of the stream. `bytes` start with the range, and must extend at least 1 KiB beyond its
     /// end unless the stream ends. They should extend further, because a block that starts in the span is decoded ahead
-    /// only if it is complete.
+    /// only if it is complete in `bytes`.
     pub fn set(&mut self, bytes: Vec<u8>, range: Range<u64>) {
         self.bytes = bytes;
         self.range = range;
         self.state = SpanState::None;
     }
 
-    /// Decodes from the first block found in the span, with at most `max_bytes` of memory; returns whether there is
-    /// one.
+    /// Decodes a part, from the first block found in the span, with at most `max_bytes` of memory; returns whether
+    /// there is a part.
     pub fn decode_ahead(&mut self, max_bytes: usize) -> bool {
         self.decoder.hand(std::mem::take(&mut self.bytes), self.range.start);
         // The sequential decoder will find the same error.
@@ -78,7 +78,7 @@ impl ZlibSpan {
     }
 }
 
-/// Plain bytes, preceded by the bytes that the data may refer to.
+/// Uncompressed bytes, preceded by the bytes to which the data may refer.
 #[derive(Default)]
 pub struct ZlibPlain {
     bytes: Vec<u8>,
@@ -167,11 +167,11 @@ impl ZlibDecoder {
         self.inflate.built() + self.parts
     }
 
-    /// Adds the next uncompressed bytes, up to `max_bytes`; returns `false` if there are fewer, because it needs the
-    /// next span or the stream is over.
+    /// Adds the next uncompressed bytes, up to `max_bytes`; returns `false` if there are fewer, because the decoder
+    /// needs the next span or the stream is over.
     ///
     /// # Errors
-    /// `InvalidData` if the data is damaged; `OutOfMemory`.
+    /// `InvalidData` if the data is damaged, or bytes between two spans are missing; `OutOfMemory`.
     pub fn decode(&mut self, span: &mut ZlibSpan, max_bytes: usize, plain: &mut ZlibPlain) -> io::Result<bool> {
         if self.at < span.range.start {
             return Err(zlib::error(corrupt("bytes are missing between its spans")));
@@ -214,7 +214,7 @@ impl ZlibDecoder {
         Ok(())
     }
 
-    /// Returns whether the data ended.
+    /// Decodes until `out` is full or the span ends; returns whether the data ended.
     fn blocks(&mut self, span: &mut ZlibSpan, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         loop {
             let until_bit = match span.state {
@@ -241,7 +241,7 @@ impl ZlibDecoder {
         }
     }
 
-    /// Starts a part if it starts at the current bit and all bytes that it may refer to are known.
+    /// Takes `part` if it starts at the current bit and the whole window before it is known; otherwise, it is not used.
     fn start_part(&mut self, part: &InflatedPart, out: &OutputBuffer<'_>) -> SpanState {
         let is_here = self.inflate.bit(&self.input) == part.start_bit();
         match out.bytes[..out.filled].last_chunk::<WINDOW_BYTES>() {

@@ -12,7 +12,7 @@ pub enum DecompressErrorKind {
     Truncated,
     /// The data breaks the rules of its format.
     Corrupt,
-    /// The decoded data does not match its checksum.
+    /// A checksum, or the size in a gzip trailer, does not match the data.
     Checksum,
     /// Other data follows the last member or frame; zeros are allowed.
     TrailingGarbage,

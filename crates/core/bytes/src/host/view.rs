@@ -1,8 +1,8 @@
 //! Random access to a host: for archives, whose directory is at the end.
 //!
-//! Even for small requests, the host reads 64 KiB or more except at its end. The latest parts are kept, so that reads
-//! at neighboring offsets need only one call. One thread reads at a time; the time that others wait for the lock does
-//! not count as the host's.
+//! Even for small requests, the host reads 64 KiB or more except at its end. The most recently read parts are kept, so
+//! that reads at neighboring offsets need only one call. One thread reads at a time; the time that others wait for the
+//! lock does not count as the host's.
 
 use super::SharedHost;
 use crate::BLOCK_BYTES;

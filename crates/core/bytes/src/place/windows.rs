@@ -34,7 +34,7 @@ pub(super) fn leads_to_device(path: &str) -> bool {
 }
 
 /// Returns a path in its usual form: `C:\a` for `\\?\C:\a`, `\\server\share\a` for `\\?\UNC\server\share\a`. `None` if
-/// it has neither prefix, or would be a different path without it.
+/// it has neither prefix, or would be a different path without the prefix.
 pub(super) fn plain(path: &str) -> Option<String> {
     let share = path.strip_prefix(VERBATIM_SHARE);
     let rest = match share {

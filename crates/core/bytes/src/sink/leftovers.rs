@@ -19,10 +19,10 @@ const MIN_AGE: Duration = Duration::from_secs(60);
 /// Minimum time between searches of the same folder, because folders may have very many files.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// Maximum number of folders to remember; others are searched again.
+/// Maximum number of folders to remember. Forgotten ones may be searched again sooner.
 const MAX_FOLDERS: usize = 32;
 
-/// Recently searched folders, and when.
+/// Recently searched folders, and the times of the searches.
 static SEARCHED: Mutex<Vec<(PathBuf, Instant)>> = Mutex::new(Vec::new());
 
 /// A lock on a temporary file, released when this is dropped.
@@ -97,7 +97,7 @@ fn remove(path: &Path) {
     if file.try_lock().is_err() && !planted("leftover-locked") {
         return;
     }
-    // While it is locked, no other process removes this file. So the name still refers to it, or to an unrelated file.
+    // While this file is locked, no other process removes it. So the name still refers to it, or to an unrelated file.
     let is_same = match (file.metadata(), fs::symlink_metadata(path)) {
         (Ok(locked), Ok(named)) => is_old(&locked) && is_same_file(&locked, &named),
         _ => false,

@@ -1,7 +1,7 @@
 //! Temporary files in use: names and removal.
 //!
-//! Their list is global, because code that ends the process needs it. Files are created, renamed and removed under its
-//! lock, so a file is never unlisted while it exists. For files of killed processes, see `sink/leftovers.rs`.
+//! Their list is global, because code that ends the process needs it. Files are created, renamed and removed under the
+//! list's lock, so a file is never unlisted while it exists. For files of killed processes, see `sink/leftovers.rs`.
 
 use super::leftovers::{self, FileLock};
 use crate::error::context;
@@ -23,8 +23,8 @@ pub(super) const MARK: &str = ".polyhaul-";
 pub(super) const ENDING: &str = ".tmp";
 /// Maximum number of names to try. Some may belong to leftovers of a killed process with the same ID.
 const MAX_ATTEMPT_COUNT: usize = 1000;
-/// How long to retry a rename, and the pause between attempts, while another program has one of the files open. Virus
-/// scanners and indexers open new files for a moment.
+/// Maximum time to retry a rename, and the pause between attempts, while another program has one of the files open.
+/// Virus scanners and indexers open new files for a moment.
 const RENAME_PATIENCE: Duration = Duration::from_secs(1);
 const RENAME_PAUSE: Duration = Duration::from_millis(10);
 
@@ -111,7 +111,7 @@ impl Temporary {
         }
     }
 
-    /// Removes the file because of `error`. If that fails, adds it to the message.
+    /// Removes the file because of `error`. If the removal fails, adds that to the message.
     pub(super) fn abandon(mut self, error: io::Error) -> io::Error {
         let path = self.path.clone();
         match self.remove() {

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 /// A regular file, with its properties when it was opened.
 pub(super) struct RegularFile {
     pub(super) file: File,
-    /// The offset of the first byte in the file.
+    /// The offset in the file at which the source starts.
     pub(super) base: u64,
     /// Bytes from `base` to the end.
     pub(super) len: u64,
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Opens the FIFO directly, because the earlier check would hide an open that waits: it never has a writer.
+    /// Opens the FIFO directly, because the earlier check would hide an open that waits: the FIFO never has a writer.
     #[test]
     fn opening_never_waits_and_the_second_check_refuses() {
         let name = format!("polyhaul-bytes-fifo-{}", std::process::id());

@@ -13,10 +13,10 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// How far to fetch ahead of the readers in bytes, beyond the system's own read-ahead.
+/// Number of bytes to fetch ahead of the readers, beyond the system's own read-ahead.
 const WINDOW_BYTES: u64 = 32 << 20;
-/// Distance between the bytes to read. The system continues its read-ahead when a reader reaches the first block of the
-/// previous one, and blocks are at least this large once it reads ahead by MBs.
+/// Distance between the bytes to read. The system continues its read-ahead when a read reaches the first block of the
+/// previous read-ahead, and blocks are at least this large once it reads ahead by MBs.
 const STEP_BYTES: u64 = 64 << 10;
 /// Maximum ratio of the window to the bytes read so far, so that little is fetched if only the header is read.
 const MAX_GROWTH: u64 = 4;
@@ -107,7 +107,8 @@ impl<'s> Prefetch<'s> {
     /// Returns whether parts of the file are known to be missing from the page cache.
     pub fn is_cold(&self) -> bool {
         let RegularFile { base, len, .. } = self.file;
-        // Probes the end first: a probe fetches a missing page, which disturbs the read-ahead if it is in the middle.
+        // Probes the end first: a probe fetches a missing page, which disturbs the read-ahead if the page is in the
+        // middle.
         let mut offsets = (0..PROBE_COUNT).rev().map(|probe| len / PROBE_COUNT * probe);
         is_missing(self.file, base + len - 1) || offsets.any(|offset| is_missing(self.file, base + offset))
     }

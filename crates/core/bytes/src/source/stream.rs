@@ -6,7 +6,7 @@ use crate::memory::grow;
 use polyhaul_trace::Counters;
 use std::io::{self, Read};
 
-/// A reader, and up to one block of bytes that the consumer has not requested yet.
+/// A reader, and the bytes that were read but not returned yet: more than one block only after a large peek.
 pub(super) struct PeekableStream<'a> {
     reader: Box<dyn Read + Send + 'a>,
     spill: Vec<u8>,

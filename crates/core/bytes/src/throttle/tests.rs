@@ -33,7 +33,7 @@ impl Machine {
     fn run(&self, rate: ThrottleRate, duration_ns: u64) -> [f64; 2] {
         let mut schedule = Schedule::default();
         let mut random = Random(self.threads as u64);
-        // For each thread: when it continues, and the scheduled end and size of its call.
+        // For each thread: the time at which it continues, and the scheduled end and size of its call.
         let mut threads = vec![(0, 0, 0); self.threads];
         let mut totals = [0; 2];
         loop {

@@ -15,7 +15,7 @@ fn records(buffer: &mut Buffer) -> Vec<Vec<u8>> {
     records
 }
 
-/// Lines of every length up to several blocks.
+/// Lines with lengths up to several blocks.
 fn lines(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed);
     let mut data = Vec::new();

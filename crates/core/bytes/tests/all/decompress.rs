@@ -32,7 +32,7 @@ fn plain_of(name: &str) -> Vec<u8> {
     fs::read(folder("gz", "good").join(plain)).unwrap()
 }
 
-/// Reads all plain bytes before the end or an error, in calls of `block` bytes.
+/// Reads all uncompressed bytes before the end or an error, in calls of `block` bytes.
 fn read_all(source: &Source<'_>, block: usize) -> (Vec<u8>, Option<io::Error>) {
     let mut plain = Vec::new();
     let mut part = vec![0; block];
@@ -331,7 +331,7 @@ fn both_sides_are_counted() {
     assert!((packed..packed + 100).contains(&read), "{read} of {packed}");
 }
 
-/// Returns zlib's verdict on deflate data (end, error, or more data needed), and the number of plain bytes.
+/// Returns zlib's verdict on deflate data (end, error, or more data needed), and the number of uncompressed bytes.
 fn verdict(data: &[u8], plain: &mut [u8]) -> (&'static str, usize) {
     let mut inflate = zlib_rs::Inflate::new(false, 15);
     let result = inflate.decompress(data, plain, zlib_rs::InflateFlush::NoFlush);
@@ -387,7 +387,7 @@ fn damaged_deflate_data_is_judged_as_zlib_does() {
     assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
 }
 
-/// Generates text with codes of all lengths: byte `b` is half as frequent as byte `b - 1`, and earlier pieces are
+/// Generates text with codes of many lengths: the frequency of bytes halves every three values, and earlier pieces are
 /// repeated.
 fn uneven(random: &mut Random, len: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(len + 300);

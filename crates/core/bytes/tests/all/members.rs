@@ -249,7 +249,7 @@ fn wrong_sizes_are_errors() {
         assert_eq!(damage(&unpack(Source::memory(&packed)).unwrap_err()).kind, Kind::Corrupt);
         assert_eq!(damage(&unpack(stream(&packed)).unwrap_err()).kind, Kind::Corrupt);
     }
-    // A trailer that declares more plain bytes than there are, also for members decoded separately.
+    // A trailer that declares more uncompressed bytes than there are, also for members decoded separately.
     let long = text(3 << 20, 6);
     let mut packed = pack(Codec::Gzip, &long, MEMBER_BYTES);
     let end = packed.len();

@@ -73,7 +73,7 @@ fn calls(counters: &Counters) -> (u64, Vec<(u64, u64)>) {
     (seen.bytes, seen.histogram().collect())
 }
 
-/// Returns whether the waiting time includes throttling; time between calls counts towards it.
+/// Returns whether the waiting time includes throttling; time between calls counts toward it.
 fn is_counted(waiting_ns: u64) -> bool {
     Duration::from_nanos(waiting_ns) >= MIN_TIME / 4
 }
@@ -168,7 +168,7 @@ fn cached_bytes_pass_at_once() {
     assert!((500_000..10_000_000_000).contains(&held_ns), "{held_ns}");
 }
 
-/// The plain bytes would take half a minute.
+/// The uncompressed bytes would take half a minute.
 #[test]
 fn compressed_bytes_are_throttled_instead_of_plain_ones() {
     let plain = vec![b'0'; 32 << 20];

@@ -358,8 +358,8 @@ fn a_full_disk_leaves_the_old_file() {
 fn a_file_size_limit_is_an_error() {
     let folder = Folder::new();
     let target = folder.file("target", OLD);
-    // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes: less than three
-    // blocks in both cases.
+    // Programs must ignore the signal themselves to get the error. The unit is 512 or 1024 bytes, so the limit is less
+    // than three blocks in both cases.
     let output = child_in_shell("trap '' XFSZ; ulimit -f 100; exec \"$0\"", &target).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(fs::read(&target).unwrap(), OLD);

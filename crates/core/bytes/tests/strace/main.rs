@@ -1,4 +1,5 @@
-//! Tests that need a separate process: system calls that fail or kill (with strace), a full disk, a umask.
+//! Tests that need a separate process: system calls that fail or in which the process is killed (with strace), a full
+//! disk, a umask.
 //!
 //! This test has no harness. The same binary, started with a target in its environment, is the child under test,
 //! without the threads and calls of a harness, so no other binary must be built or found. If strace or private mounts

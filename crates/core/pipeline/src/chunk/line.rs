@@ -1,8 +1,8 @@
 //! A line longer than a share on its way from worker to worker, with the parts that were parsed ahead.
 //!
-//! Such a part leaves a gap. Its bytes are not passed on, because copying a list of several megabytes would touch as
-//! much fresh memory again (a sixth of the time of `read pbrt film` on two threads). In the rare case that they are
-//! needed, [`super::TextChunks::fill`] reads them again. This module neither reads nor parses.
+//! A part that was parsed ahead leaves a gap. Its bytes are not passed on, because copying a list of several megabytes
+//! would touch as much fresh memory again (a sixth of the time of `read pbrt film` on two threads). In the rare case
+//! that they are needed, [`super::TextChunks::fill`] reads them again. This module neither reads nor parses.
 
 use crate::huge;
 use polyhaul_model::error::{Error, Result, try_push};
@@ -23,7 +23,7 @@ pub struct ParsedAhead {
 
 /// A position in a text where a part is left out because it was parsed ahead.
 pub struct Gap {
-    /// The position in the text in bytes.
+    /// The offset of the gap in [`super::Text::padded`].
     pub offset: usize,
     /// The number of bytes that were left out.
     pub bytes: usize,

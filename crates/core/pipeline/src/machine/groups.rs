@@ -73,14 +73,14 @@ impl Groups {
         }
     }
 
-    /// Returns the available memory of the machine, or of the group that has the least left.
+    /// Returns the available memory of the machine or, if less, of the group that has the least left.
     pub(super) fn free_memory_bytes(&self) -> Option<u64> {
         let available = self.meminfo_bytes("MemAvailable:");
         let left = self.memory.iter().filter_map(|folder| MemoryUse::read(folder)).map(|memory| memory.free_bytes());
         left.chain(available).min()
     }
 
-    /// Counts the CPUs in a list such as `0-3,8`.
+    /// Counts the CPUs in the affinity mask, which is a list such as `0-3,8`.
     fn allowed_cores(&self) -> Option<usize> {
         // Reads the thread's mask, which may differ from the process's.
         let status = std::fs::read_to_string(self.root.join("proc/thread-self/status")).ok()?;
@@ -130,7 +130,7 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// Unescapes a path of mountinfo, where blanks and backslashes are octal escapes.
+/// Unescapes a path of mountinfo, where whitespace and backslashes are octal escapes.
 fn unescaped(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()

@@ -59,7 +59,8 @@ fn following<'a>(packed: &'a [u8], sizes: PartSizes, max_parts: usize) -> (GzipA
     (ahead, SourceDecoder::following(Codec::Gzip, source, &DecompressLimits::default(), parts).unwrap())
 }
 
-/// Decodes all possible parts before each read, on one thread. Returns the number of uncompressed bytes from parts.
+/// Decodes all possible parts before each read, on one thread. Also returns the number of uncompressed bytes from
+/// parts.
 fn in_turn(packed: &[u8], sizes: PartSizes) -> (Answer, usize) {
     let (ahead, mut decoder) = following(packed, sizes, 64);
     let answer = read_all(&mut decoder, || while ahead.work() {});

@@ -6,8 +6,8 @@
 //! 32 KiB contain no marker, none can follow, and the rest is decoded to bytes. When the bytes before the part are
 //! known, they replace the markers (`part.rs`).
 //!
-//! A part ends at the last block boundary reached, and never contains the last block of the data. It also ends there
-//! after any failure: the sequential decoder will find the same error.
+//! A part ends at the last block boundary reached, and never contains the last block of the data. After a failure, too,
+//! it ends at the last block boundary: the sequential decoder will find the same error.
 
 use super::fast::{self, OUT_MARGIN, Symbol};
 use super::part::{InflatedPart, SymbolBuffer};
@@ -18,7 +18,7 @@ use crate::{Buffer, Source};
 use std::io;
 use std::ops::Range;
 
-/// Minimum input for the fast loop to decode at least one symbol.
+/// Input with which the fast loop certainly decodes at least one symbol.
 const MIN_ROUND_BYTES: usize = 4 * fast::IN_MARGIN;
 /// Maximum number of possible block starts to try in a span.
 const MAX_TRIES: usize = 8;
@@ -37,7 +37,8 @@ impl<'a> BlindDecoder<'a> {
         Ok(BlindDecoder { input: Buffer::new(source), bits: Bits::default(), codes: Codes::new(false)? })
     }
 
-    /// Decodes `bytes`, which start at offset `base`, instead of the source. [`BlindDecoder::give_back`] returns them.
+    /// Sets `bytes`, which start at offset `base`, as the input instead of the source. [`BlindDecoder::give_back`]
+    /// returns them.
     pub(crate) fn hand(&mut self, bytes: Vec<u8>, base: u64) {
         self.input.hand(bytes, base, base);
     }
@@ -47,8 +48,8 @@ impl<'a> BlindDecoder<'a> {
     }
 
     /// Decodes the blocks that start in `span`, a range of compressed bytes, with at most `max_bytes` of memory. Calls
-    /// `on_block` with the first bit of the first block, and stops if it returns `false`. Returns whether there is a
-    /// part.
+    /// `on_block` with the bit offset of each possible first block, and stops if it returns `false`. Returns whether
+    /// `part` contains any blocks.
     pub(crate) fn decode(
         &mut self,
         span: &Range<u64>,
@@ -76,8 +77,8 @@ impl<'a> BlindDecoder<'a> {
         Ok(false)
     }
 
-    /// Finds the first position at or after `bit` and before `end` where a valid block header starts, and leaves the
-    /// input at its byte. `bit` must be in the next input byte.
+    /// Finds the first bit from `bit` up to `end` at which the valid header of a block with dynamic codes starts, and
+    /// leaves the input at its byte. `bit` must be in the next input byte.
     fn find(&mut self, mut bit: u64, end: u64) -> io::Result<Option<u64>> {
         while bit < end {
             let base = 8 * self.input.offset();

@@ -1,7 +1,7 @@
 //! The inner loop of inflate, which decodes symbols while neither input nor output is near its end.
 //!
-//! Margins reduce all bounds checks to one per round, so a round may use pointers. The rest is in `mod.rs`, which
-//! decodes to bytes, and in `blind.rs`, which decodes to bytes or to 16-bit symbols that may be markers.
+//! Margins reduce all bounds checks to one per round, so a round may use pointers. The callers handle the ends:
+//! `mod.rs`, which decodes to bytes, and `blind.rs`, which decodes to bytes or to 16-bit symbols that may be markers.
 //!
 //! A round relies on three guarantees of `table.rs`: a literal entry has one or two literals, a length is at most 258,
 //! and a distance at least 1.
@@ -12,7 +12,7 @@ use crate::compress::format::OutputBuffer;
 
 /// A round loads 8 bytes up to twice, at most 7 bytes apart.
 pub(super) const IN_MARGIN: usize = 16;
-/// A round writes up to three pairs of literals, and a match of up to 258 symbols plus up to 15 more.
+/// A round writes three pairs of literals, or two pairs and a match of up to 258 symbols plus up to 15 more.
 pub(super) const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 
 /// A decoded symbol: a byte, or a wider number whose low values are bytes. All values are valid.
@@ -90,7 +90,8 @@ fn run<T: Symbol>(input: &[u8], out: &mut OutputBuffer<'_, T>, bits: &mut Bits, 
     (cursor.at - (count >> 3) as usize, state)
 }
 
-/// Decodes until `cursor` is past `in_last` or `out_last`, or finds anything but a symbol.
+/// Decodes until `cursor` is past `in_last` or `out_last`, or until the block ends, a code is invalid, or a match
+/// reaches into an earlier buffer.
 ///
 /// # Safety
 /// - `in_last + IN_MARGIN` bytes of `source` are readable, and `cursor.at` is at most `in_last`.
@@ -144,7 +145,7 @@ unsafe fn rounds<T: Symbol>(cursor: &mut SymbolCursor<T>, in_last: usize, out_la
             if distance > cursor.to {
                 return State::Match { length, distance };
             }
-            // Looked up before the copy, so that it does not wait for it.
+            // Looked up before the copy, so that the lookup does not wait for the copy.
             cursor.refill();
             entry = symbols.first(cursor.value);
             copy_match(cursor.target.add(cursor.to), distance, length);
@@ -167,7 +168,7 @@ struct SymbolCursor<T> {
 }
 
 impl<T: Symbol> SymbolCursor<T> {
-    /// Loads more bits, to at least 56.
+    /// Loads more bits, so that at least 56 are loaded.
     ///
     /// # Safety
     /// `source[at..at + 8]` is readable.

@@ -2,22 +2,23 @@
 //!
 //! Searches only for blocks with dynamic codes that are not the last one (RFC 1951, 3.2.7). They make up nearly all
 //! compressed data, and few other bits resemble their headers: one bit offset in nine has the right type and counts,
-//! one in 2000 also has a complete code of code lengths, and hardly any of these false headers also has a complete code
-//! of literals and lengths. `Codes::read_head`, which is slower, checks the rest.
+//! one in 2000 also has a complete code length code, and hardly any of these false headers also has a complete
+//! literal/length code. `Codes::read_head`, which is slower, checks the rest.
 
 use super::ORDER;
 
-/// Size of a header's type and first two counts: 3 + 5 + 5 bits.
+/// Size of a header's type and first two counts in bits: 3 + 5 + 5.
 const HEAD_BITS: u32 = 13;
-/// The number of bit offsets to examine together. With the header at the last one, they need fewer than 64 bits.
+/// The number of bit offsets to examine together. From the last one, a header's type and first two counts still fit
+/// into the same 64-bit word.
 const STEP_BITS: usize = 48;
-/// The offset of the 3-bit lengths, after the third count of 4 bits.
+/// Bit offset of the 3-bit lengths, which follow the 4-bit third count.
 const LENGTHS_AT: usize = 17;
 
 /// Maps four 3-bit lengths to the share of all 7-bit codes that their codes occupy.
 static SHARES: [u16; 1 << 12] = shares();
 
-/// The number of 7-bit codes; 7 bits are the maximum in the code of code lengths.
+/// The number of 7-bit codes; 7 bits are the maximum in the code length code.
 const ALL_CODES: u16 = 128;
 
 const fn shares() -> [u16; 1 << 12] {
@@ -37,8 +38,8 @@ const fn shares() -> [u16; 1 << 12] {
     shares
 }
 
-/// Finds the first bit offset in `start..end` where the bits resemble a header. Stops where a header would be
-/// incomplete.
+/// Finds the first bit offset in `start..end` where the bits resemble a header. Also returns `None` if a header would
+/// extend past the end of `bytes`.
 pub(super) fn candidate(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let mut base = start - start % 8;
     let mut mask = !0 << (start % 8);
@@ -80,7 +81,7 @@ fn header_starts(bits: u64) -> u64 {
 #[derive(Clone, Copy)]
 struct HeaderCounts {
     symbols: usize,
-    /// The size of the code of code lengths.
+    /// The number of lengths in the code length code.
     numbers: usize,
 }
 
@@ -91,7 +92,7 @@ impl HeaderCounts {
     }
 }
 
-/// Returns whether the code of code lengths in the header that starts with `head` is complete and not oversubscribed.
+/// Returns whether the code length code in the header that starts with `head` is complete and not oversubscribed.
 #[inline(always)]
 fn lengths_are_complete(head: u64, lengths: u64) -> bool {
     let lengths = lengths & ((1 << (3 * HeaderCounts::new(head).numbers)) - 1);
@@ -99,8 +100,8 @@ fn lengths_are_complete(head: u64, lengths: u64) -> bool {
     share(0) + share(12) + share(24) + share(36) + share(48) == ALL_CODES
 }
 
-/// Returns whether the code of literals and lengths is complete and not oversubscribed. Most are oversubscribed after a
-/// few dozen lengths.
+/// Returns whether the literal/length code is complete and not oversubscribed. The codes of most false headers are
+/// oversubscribed after a few dozen lengths.
 #[cold]
 fn has_whole_code(bytes: &[u8], bit: usize, counts: HeaderCounts, lengths: u64) -> Option<bool> {
     const COMPLETE: usize = 1 << 15;
@@ -129,7 +130,7 @@ fn has_whole_code(bytes: &[u8], bit: usize, counts: HeaderCounts, lengths: u64) 
     Some(used == COMPLETE)
 }
 
-/// Maps 7 bits to the number whose code they start with, and the length of that code.
+/// Maps 7 bits to the code length symbol whose code they start with, and the length of that code.
 fn number_table(lengths: u64, count: usize) -> [(u8, u8); 128] {
     let mut by_number = [0; 19];
     for (i, &number) in ORDER[..count].iter().enumerate() {

@@ -34,9 +34,10 @@ pub(super) const WINDOW_BYTES: usize = 32 << 10;
 /// Maximum size of a dynamic block's header (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up
 /// to 14 bits.
 const HEAD_BYTES: usize = 640;
-/// The order of 3.2.7. Rarely used lengths come last, so that they can be omitted.
+/// The order in which a header lists the lengths of the code length code (3.2.7). Rarely used ones come last, so that
+/// they can be omitted.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/// Maximum size of a symbol with its distance: 15 + 5 + 15 + 13 bits.
+/// Maximum size of a length and its distance in bytes, rounded up: 15 + 5 + 15 + 13 bits.
 const SYMBOL_BYTES: usize = 8;
 
 /// A decoder that can stop at any output byte.
@@ -53,7 +54,7 @@ pub(super) struct Inflate {
     follower: Option<Box<Follower>>,
 }
 
-/// The codes of the current block, and the code that encodes their lengths in the header.
+/// The codes of the current block, and the code length code of its header.
 struct Codes {
     symbols: SymbolTable,
     distances: DistanceTable,
@@ -181,12 +182,12 @@ impl Inflate {
         }
     }
 
-    /// Returns the first bit of the current or last block, in bits of the input.
+    /// Returns the bit offset in the input of the current block or, after the end, of the last one.
     pub(super) fn last_block_bit(&self) -> u64 {
         self.block_bit
     }
 
-    /// Returns the next bit to decode, in bits of the input.
+    /// Returns the bit offset in the input of the next bit to decode.
     pub(super) fn bit(&self, input: &Buffer<'_>) -> u64 {
         8 * input.offset() - u64::from(self.bits.count)
     }
@@ -195,7 +196,7 @@ impl Inflate {
         self.state = if self.is_last_block { State::End } else { State::Head };
     }
 
-    /// Starts the next block, or copying of blocks that another thread decoded from here.
+    /// Starts the next block, or starts to copy a part that another thread decoded from this bit.
     fn start_block(&mut self, input: &mut Buffer<'_>, out: &OutputBuffer<'_>) -> Result<(), DecodeStop> {
         let bit = self.bit(input);
         if let Some(follower) = &mut self.follower
@@ -299,7 +300,7 @@ impl Inflate {
         Ok(())
     }
 
-    /// Copies as much of a match as fits, first from the history, then from this buffer.
+    /// Copies as much of a match as fits into `out`, first from the history, then from `out` itself.
     fn copy_match(&mut self, length: usize, distance: usize, out: &mut OutputBuffer<'_>) -> Result<(), DecodeStop> {
         if distance > out.filled + self.history.len() {
             return Err(corrupt("a back-reference points before the start of the data"));
@@ -459,7 +460,7 @@ impl<'b> BitReader<'b> {
         self.value
     }
 
-    /// Takes up to 16 bits.
+    /// Takes up to 56 bits.
     fn take(&mut self, count: u32) -> Result<u64, DecodeStop> {
         if count > self.count {
             return Err(truncated());
@@ -483,9 +484,9 @@ impl<'b> BitReader<'b> {
         Ok(len as usize)
     }
 
-    /// Returns the state after invalid bits, which may also be the end of truncated data: a different error. As in
-    /// [`fast`], all codes before them count as used. Which of the two finds them depends on how the input is divided,
-    /// but the error must not.
+    /// Returns the state after an invalid code. If fewer than 15 bits are left, the data may be truncated instead,
+    /// which is a different error. As in [`fast`], the codes before the invalid one count as used: whether this reader
+    /// or the fast loop finds it depends on how the input is divided, but the error must not.
     fn invalid(&self) -> Result<State, DecodeStop> {
         if self.count < 15 { Err(truncated()) } else { Ok(State::Invalid) }
     }

@@ -1,9 +1,9 @@
-//! Parts that were decoded without the bytes before them, and their conversion to bytes once the preceding ones are
+//! Parts that were decoded without the bytes before them, and their conversion to bytes once the bytes before them are
 //! known.
 //!
-//! `blind.rs` creates parts, and the sequential decoder takes them (`follower.rs`). Both it and the threads that work
-//! ahead replace the markers of a part with the last bytes of the previous part ([`SymbolBytes::after`]). `queue.rs`
-//! ensures that a part starts at exactly the bit where the previous one ends.
+//! `blind.rs` creates parts, and the sequential decoder takes them (`follower.rs`). Both the sequential decoder and the
+//! threads that work ahead replace the markers of a part with the last bytes of the previous part
+//! ([`SymbolBytes::after`]). `queue.rs` ensures that a part starts at exactly the bit where the previous one ends.
 
 use super::fast::{OUT_MARGIN, Symbol};
 use super::{Bits, WINDOW_BYTES};
@@ -27,7 +27,7 @@ pub(crate) struct InflatedPart {
     /// Bytes after a window of known bytes; empty if there were markers up to the end.
     pub(super) bytes: SymbolBuffer<u8>,
     is_resolved: bool,
-    /// The first bit of the first block, in bits of the compressed data.
+    /// The bit offset of the first block in the compressed data.
     pub(super) start_bit: u64,
     /// The end: an offset in the compressed data, and the unused bits of the byte before it.
     pub(super) end: (u64, Bits),
@@ -58,7 +58,7 @@ impl<T: Symbol> SymbolBuffer<T> {
         Ok(())
     }
 
-    /// Doubles the size, up to `max_len` symbols.
+    /// Doubles the length, up to `max_len` symbols. Fails if this does not leave room for another round.
     pub(super) fn grow(&mut self, max_len: usize) -> Result<(), DecodeStop> {
         let len = (2 * self.data.len()).min(max_len);
         if len < self.data.len() + OUT_MARGIN {
@@ -95,7 +95,7 @@ impl InflatedPart {
         self.start_bit
     }
 
-    /// Returns the first bit after the part.
+    /// Returns the bit offset of the end of the part.
     pub(crate) fn end_bit(&self) -> u64 {
         let (offset, bits) = self.end;
         8 * offset - u64::from(bits.count)
@@ -117,7 +117,7 @@ impl InflatedPart {
         self.symbols.start((0..WINDOW_BYTES as u16).map(|index| MARKER | index))
     }
 
-    /// Switches to bytes if the last window contains no markers.
+    /// Switches to bytes if the last window contains no markers and the memory suffices.
     pub(super) fn try_bytes(&mut self, max_bytes: usize) -> io::Result<()> {
         let window = self.symbols.filled - WINDOW_BYTES..self.symbols.filled;
         let has_markers = has_marker(&self.symbols.data[window.clone()]);
@@ -190,7 +190,7 @@ impl SymbolBytes {
         let mut window = Vec::new();
         grow(&mut window, WINDOW_BYTES)?;
         match part.bytes.filled {
-            // A part shorter than a window starts with markers for the rest of the window.
+            // If a part is shorter than a window, the markers before it provide the rest of the window.
             0 => self.copy(&part.symbols.data[part.symbols.filled - WINDOW_BYTES..part.symbols.filled], &mut window),
             filled => window.copy_from_slice(&part.bytes.data[filled - WINDOW_BYTES..filled]),
         }

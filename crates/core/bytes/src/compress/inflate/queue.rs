@@ -1,4 +1,4 @@
-//! The parts that threads decode ahead of the reading thread, and which thread works on which; see `compress/ahead.rs`.
+//! The queue of parts that threads decode ahead of the reading thread; see `compress/ahead.rs`.
 
 use super::part::InflatedPart;
 use crate::sync::{Condvar, Mutex, MutexGuard, mutated};
@@ -36,7 +36,7 @@ pub(crate) struct PartQueue {
     /// Memory to reuse.
     pub(crate) idle: Vec<InflatedPart>,
     is_waiting: bool,
-    /// Plain bytes of the parts that were taken.
+    /// Uncompressed bytes of the parts that were taken.
     #[cfg(test)]
     pub(crate) taken_bytes: usize,
 }
@@ -162,7 +162,8 @@ impl AheadParts {
         self.lock().window = Some((bit, window));
     }
 
-    /// Records that a block starts at `bit`; returns whether it is still useful.
+    /// Records that span `number` is being decoded from `bit`; returns whether the reading thread has not passed this
+    /// bit.
     pub(crate) fn found_block(&self, number: u64, bit: u64) -> bool {
         let mut queue = self.lock();
         if let Some(index) = queue.index_of(number) {

@@ -183,11 +183,11 @@ pub(super) struct HuffmanTable<const BITS: u32, const LEN: usize> {
     literal_bits: [u8; 256],
 }
 
-/// Literals and lengths.
+/// The table of the literal/length code.
 pub(super) type SymbolTable = HuffmanTable<SYMBOL_BITS, { 2048 + SECOND_ENTRIES }>;
-/// Distances.
+/// The table of the distance code.
 pub(super) type DistanceTable = HuffmanTable<DISTANCE_BITS, { 512 + SECOND_ENTRIES }>;
-/// The code of the code lengths, with up to 7 bits.
+/// The table of the code length code, whose codes have up to 7 bits.
 pub(super) type NumberTable = HuffmanTable<7, 128>;
 
 /// More entries than any complete code needs: at most 294 after 11 bits for 288 symbols, and fewer for distances
@@ -339,8 +339,8 @@ impl CanonicalCode {
     }
 }
 
-/// Checks that the code is complete (Kraft's sum is 1) and not oversubscribed. As in zlib, `may_lack` also accepts no
-/// code, or a single code of one bit.
+/// Checks that the code is complete (its Kraft sum is 1) and not oversubscribed. With `may_lack`, also accepts no code,
+/// or a single code of one bit, as zlib does.
 fn check_complete(counts: &[usize; MAX_BITS + 1], may_lack: bool) -> Result<(), DecodeStop> {
     let mut left = 1isize;
     for &count in &counts[1..] {
@@ -370,7 +370,8 @@ fn sort(lengths: &[u8], counts: &[usize; MAX_BITS + 1], sorted: &mut [u16; SYMBO
     }
 }
 
-/// Returns the index bits of the second table whose first code has `bits` bits: enough for all codes with its prefix.
+/// Returns the number of index bits of the second table whose first code has `bits` bits: enough for all codes with its
+/// prefix.
 fn second_table_bits(left: &[usize; MAX_BITS + 1], bits: u32, main_bits: u32) -> u32 {
     let mut second_bits = bits - main_bits;
     let mut room = 1usize << second_bits;

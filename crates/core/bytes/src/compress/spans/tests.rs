@@ -25,8 +25,8 @@ fn packed(plain: &[u8], level: i32, block: usize) -> Vec<u8> {
     deflated(plain, level, 15, block)
 }
 
-/// A division of data: bytes of a span and after it, bytes of memory and of a step, and the interval of the spans that
-/// are decoded ahead.
+/// A division of data: the sizes in bytes of a span, of the data after it, of the memory for a part and of a step, and
+/// the interval between the spans that are decoded ahead.
 #[derive(Clone, Copy, Debug)]
 struct Division {
     span: usize,
@@ -38,7 +38,7 @@ struct Division {
 
 const IN_ORDER: Division = Division { span: 5000, beyond: 1000, memory: 0, step: 30_000, every: usize::MAX };
 
-/// Returns uncompressed bytes, whether they are complete or the error, and the number of spans decoded ahead and taken.
+/// Returns the uncompressed bytes, whether the stream is complete or the error, and the number of parts taken.
 fn decoded(packed: &[u8], division: Division) -> (Vec<u8>, Result<bool, String>, u64) {
     let mut span = ZlibSpan::new().unwrap();
     let mut decoder = ZlibDecoder::new().unwrap();

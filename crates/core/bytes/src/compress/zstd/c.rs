@@ -71,7 +71,7 @@ impl Zstd {
             return context.reset(ResetDirective::SessionOnly).map(drop).map_err(fault);
         }
         let mut context = DCtx::try_create().ok_or_else(out_of_memory)?;
-        // The window was already checked exactly; the library's own limit is a lower power of two.
+        // The window size was already checked exactly; the library's default limit is a power of two, and may be lower.
         let max_log = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
         context.set_parameter(DParameter::WindowLogMax(max_log)).map_err(fault)?;
         self.context = Some(context);

@@ -1,5 +1,5 @@
-//! zstd frames (RFC 8878). Headers are parsed here, for limits and sizes; the zstd library decodes the data (`c.rs`),
-//! or a Rust crate (`rust.rs`) with the feature `rust-zstd`.
+//! zstd frames (RFC 8878). Headers are parsed here, for limits and sizes. The data is decoded by the zstd library
+//! (`c.rs`) or, with the feature `rust-zstd`, by a Rust crate (`rust.rs`).
 //!
 //! | bytes | header of a frame (RFC 8878, 3.1.1) |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | | ID (0, 1) |
 //! | 1 | window, unless single segment: exponent in bits 3 to 7, mantissa in eighths in bits 0 to 2 |
 //! | 0, 1, 2 or 4 | dictionary ID |
-//! | 0, 1, 2, 4 or 8 | content size; 2 bytes count from 256 |
+//! | 0, 1, 2, 4 or 8 | content size; a 2-byte size is stored minus 256 |
 //!
 //! A block has a 3-byte header: last block in bit 0, type in bits 1 and 2, size in the higher bits.
 
@@ -36,7 +36,7 @@ pub(super) const MAX_HEAD_BYTES: usize = 18;
 /// The header of a frame.
 pub(super) struct ZstdHead {
     pub(super) bytes: usize,
-    /// Plain size of the frame in bytes, if declared.
+    /// Uncompressed size of the frame in bytes, if declared.
     pub(super) content_bytes: Option<u64>,
     pub(super) window_bytes: u64,
     pub(super) has_checksum: bool,

@@ -8,12 +8,12 @@ const SPANS: u64 = 5;
 const SPAN_BYTES: u64 = 8;
 const MAX_PARTS: usize = 2;
 
-/// Returns the true first bit of the block in a span. In one span, the search finds a different bit.
+/// Returns the bit offset of the first block in a span. In span 2, the search finds a different bit.
 fn start_bit(number: u64) -> u64 {
     8 * SPAN_BYTES * number + if number == 2 { 3 } else { 0 }
 }
 
-/// Does a worker's jobs like [`AheadWorker::run`], with empty parts. A window contains the lower bits of its position.
+/// Does a worker's jobs like [`AheadWorker::run`], with empty parts. A window contains the low byte of its position.
 fn work(parts: &AheadParts) {
     while let Some(mut job) = parts.next_job() {
         assert!(parts.span_count() <= MAX_PARTS, "more parts than there is memory for");
