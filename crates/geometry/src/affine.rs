@@ -12,14 +12,15 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 
 /// Transforms positions by `matrix * position` and normals by the inverse transpose, in `f64`. Normals are normalized
-/// unless their length is zero. If the matrix mirrors, the corners of faces are reversed so that their front sides
-/// stay in front. Gaussian splats (meshes with a vertex column `rot_0`) are also rotated and scaled.
+/// unless their length is zero. If the matrix mirrors the mesh, the winding of faces is reversed so that front faces
+/// stay front faces. The other attributes of Gaussian splats ([`has_splats`](crate::splat_motion::has_splats)) are
+/// transformed, too.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if an entry is not finite, if the last row is not 0 0 0 1, if an attribute per corner does not
-/// have one value per corner, or if splats would be sheared or scaled unevenly; the errors of [`SplatMotion::apply`];
-/// [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if an entry is not finite, if the last row is not 0 0 0 1, if the matrix mirrors and an
+/// attribute per corner does not have one value per corner, or if splats would be sheared or scaled nonuniformly; the
+/// errors of [`SplatMotion::apply`]; [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///
@@ -67,13 +68,14 @@ fn move_positions(mesh: &mut Mesh, affine: &Affine, threads: usize) -> Result<()
 pub struct Affine {
     rows: Matrix3,
     shift: Vector,
-    /// The cofactor matrix: the inverse transpose times the determinant, which exists for singular matrices, too.
+    /// The cofactor matrix: equals the inverse transpose times the determinant, and also exists if the matrix is
+    /// singular.
     turned: Matrix3,
     determinant: f64,
 }
 
 impl Affine {
-    /// Creates the transform from row-major rows, for column vectors.
+    /// Creates the transform from the rows of a matrix that multiplies column vectors.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] unless all entries are finite and the last row is 0 0 0 1.
@@ -120,7 +122,7 @@ fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn(Vector) -> [f3
     );
 }
 
-/// Reverses the corners of every face and their attributes; the first corner stays first.
+/// Reverses the winding of every face, including attributes per corner; the first corner stays first.
 fn reverse(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.corner_positions.len();
     for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {

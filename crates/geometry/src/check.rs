@@ -1,6 +1,6 @@
 //! Validates a scene built by a caller, before anything relies on the invariants of the model.
 //!
-//! It never repairs a scene. Our own readers produce valid scenes by construction and skip the check.
+//! This module never repairs a scene. polyhaul's readers produce valid scenes by construction and skip the check.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Domain, Elements, Mesh, NONE, Run, Scene, Table, names};
@@ -8,10 +8,10 @@ use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Indices per parallel step.
+/// Indices or offsets per parallel step.
 const PIECE: usize = 1 << 16;
 
-/// Checks all invariants that writers rely on.
+/// Checks the invariants of meshes, tables and material slots that writers rely on, and fails at the first violation.
 pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
     // Parallel over meshes, or within the only mesh.
     let threads = options.worker_threads();
@@ -128,7 +128,8 @@ fn sizes(mesh: &Mesh) -> Option<String> {
     (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per uv".into())
 }
 
-/// Checks that offsets ascend from 0 to the number of corners, and that all streams have that length.
+/// Checks that offsets ascend from 0 to the number of corners, that each element has at least `min_corners` corners,
+/// and that each index stream is empty or has one index per corner.
 fn offsets(
     kind: &str,
     elements: &Elements,
@@ -162,7 +163,8 @@ fn offsets(
 
 /// Returns whether all indices are below `count`, or [`NONE`] if `may_miss`.
 fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cancel: &Cancel) -> Result<bool> {
-    // `sizes` has checked that counts fit. Comparing 32 bits instead of 64 halves the number of vector instructions.
+    // `sizes` has checked that counts fit. Comparing 32-bit instead of 64-bit integers halves the number of vector
+    // instructions.
     let count = u32::try_from(count).unwrap_or(NONE);
     let right = |&index: &u32| index < count || may_miss && index == NONE;
     all(indices.chunks(PIECE), threads, cancel, |piece| {
@@ -188,7 +190,7 @@ fn all<P: Send>(
     Ok(holds_for_all.into_inner())
 }
 
-/// Checks that runs ascend, lie in the mesh, and refer to existing names.
+/// Checks that runs ascend, lie in the mesh, and refer to existing materials and groups.
 fn runs(mesh: &Mesh, scene: &Scene) -> Option<String> {
     let end = mesh.counts();
     let ordered = |runs: &[Run]| runs.windows(2).all(|pair| pair[0].at.precedes(pair[1].at));

@@ -38,7 +38,7 @@ pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
     let mut hashes: Vec<u64> = zeroed(mesh.faces.len(), "face hashes")?;
     let is_clean = AtomicBool::new(true);
     let threads = options.worker_threads();
-    // Slices: a shared `Array` is resolved at each access.
+    // Borrowed as slices, because a shared `Array` calls its owner at each access.
     let offsets = &mesh.faces.offsets[..];
     let corner_positions = &mesh.faces.corner_positions[..];
     for_each_item(threads, hashes.chunks_mut(TURN).enumerate(), Vec::new, |sorted: &mut Vec<u32>, (turn, hashes)| {

@@ -154,13 +154,13 @@ fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize
     Ok(of_corners)
 }
 
-/// Returns `values[range]`, or an error: face offsets may be out of range.
+/// Returns `values[range]`, or an error if the range, which may come from invalid face offsets, is out of range.
 fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
     let message = || format!("faces or corners {} to {} are out of range", range.start, range.end);
     values.get(range.clone()).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
-/// Fails unless face offsets start at 0 and end at the number of corners; those between are not checked.
+/// Fails unless face offsets start at 0 and end at the number of corners; the offsets between them are not checked.
 pub fn check_offsets(faces: &Elements) -> Result<()> {
     let first = faces.offsets.first().copied().unwrap_or(0);
     let last = faces.offsets.last().copied().unwrap_or(0);

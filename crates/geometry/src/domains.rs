@@ -6,11 +6,12 @@ use polyhaul_model::{Array, Domain, Elements, Mesh};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
-/// Adds an index stream to uvs and normals of other domains (per corner, per position, per face), so that both become
+/// Adds an index stream to uvs and normals that are stored per corner, per position or per face, so that both become
 /// [`Domain::Indexed`]. Corners with equal values receive the index of the first, so that [`crate::weld`] merges them
 /// into one vertex; 0 equals -0, and NaN is unequal to everything. Values are not copied.
 ///
-/// Values are not compared if no two corners share a position, since such corners are never merged.
+/// Values are not compared if each corner has its own position, since such corners are never merged; nor are uvs with a
+/// third coordinate.
 ///
 /// # Errors
 ///
@@ -46,8 +47,8 @@ pub fn index_attributes(mesh: &mut Mesh, run: &RunOptions) -> Result<()> {
     index_unless(mesh, |_| false, Some(run))
 }
 
-/// Same as [`index_attributes`], only for attributes per corner or per face: the ones that cutting faces affects.
-/// Without `merging`, equal values keep their own indices.
+/// Same as [`index_attributes`], but only for attributes per corner or per face, which cutting faces affects. Without
+/// `merging`, equal values keep their own indices.
 pub(super) fn index_cut_attributes(mesh: &mut Mesh, merging: Option<&RunOptions>) -> Result<()> {
     index_unless(mesh, |domain| domain == Domain::Vertex, merging)
 }
@@ -56,7 +57,7 @@ fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool, merging: Option
     let positions = mesh.positions.len();
     if !stays(mesh.uv_domain) {
         let uvs = DomainValues { values: &mesh.uvs, domain: mesh.uv_domain, noun: "uv" };
-        // Equal uvs may differ in depth.
+        // Equal uvs may differ in their third coordinate.
         let merging = merging.filter(|_| mesh.uv_depths.is_empty());
         if let Some(stream) = uvs.stream(&mesh.faces, positions, merging)? {
             mesh.faces.corner_uvs = stream;
@@ -112,7 +113,7 @@ impl<const N: usize> DomainValues<'_, N> {
         Ok(Some(stream.into()))
     }
 
-    /// Returns per value its index, or the index of the first equal value.
+    /// Returns, for each value, the index of the first equal value; with no merging, its own index.
     fn indices(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Vec<u32>> {
         let Some(run) = merging.filter(|_| !is_soup(&faces.corner_positions)) else {
             let mut indices = zeroed(self.values.len(), "an index stream")?;
@@ -131,7 +132,7 @@ impl<const N: usize> DomainValues<'_, N> {
     }
 }
 
-/// Returns whether every corner has its own position, as in STL files.
+/// Returns whether corner i has position i for every i, as in STL files.
 fn is_soup(corner_positions: &[u32]) -> bool {
     corner_positions.iter().zip(0..).all(|(&position, corner)| position == corner)
 }
@@ -160,7 +161,7 @@ mod tests {
     fn equal_values_share_the_first_index() {
         let uvs = [[0.0, 1.0], [f32::NAN, 1.0], [-0.0, 1.0], [f32::NAN, 1.0], [2.0, 1.0]];
         assert_eq!(indexed(&uvs, &[0, 1, 0, 1, 0]).faces.corner_uvs, [0, 1, 0, 3, 4]);
-        // No two corners can be merged here, so nothing is compared.
+        // Each corner has its own position, so nothing is compared.
         assert_eq!(indexed(&uvs, &[0, 1, 2, 3, 4]).faces.corner_uvs, [0, 1, 2, 3, 4]);
         assert!(indexed(&[], &[]).faces.corner_uvs.is_empty());
     }

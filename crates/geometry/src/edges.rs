@@ -20,11 +20,13 @@ pub struct Edges {
     pub corner_edges: Vec<u32>,
 }
 
-/// Returns the unique edges of lines and faces. Degenerate edges (twice the same position) are left out.
+/// Returns the unique edges of lines and faces. Degenerate edges, which start and end at the same position, are
+/// omitted.
 ///
 /// # Errors
 ///
-/// [`polyhaul_model::error::ErrorKind::Usage`] if an index is out of range;
+/// [`polyhaul_model::error::ErrorKind::Usage`] if an offset or index is out of range;
+/// [`polyhaul_model::error::ErrorKind::Limit`] for more edges than 32-bit indices can address;
 /// [`polyhaul_model::error::ErrorKind::Memory`].
 ///
 /// # Examples
@@ -67,7 +69,7 @@ pub fn edges(mesh: &Mesh) -> Result<Edges> {
 
 /// The positions of each element.
 fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
-    // A slice: a shared `Array` is resolved at each access.
+    // Borrowed as a slice, because a shared `Array` calls its owner at each access.
     let corner_positions = &elements.corner_positions[..];
     elements.offsets.windows(2).map(|ends| {
         let polygon = corner_positions.get(ends[0] as usize..ends[1] as usize);
@@ -75,9 +77,9 @@ fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
     })
 }
 
-/// The edges found so far, in one linked list per lower position. Consecutive faces share positions in most meshes, so
-/// these lists stay in the cache, unlike a hash table of all edges (compared with Blender in
-/// tools/bench/python/inside.py).
+/// The edges found so far, in linked lists: each position has a list of the edges of which it is the lower index.
+/// Consecutive faces share positions in most meshes, so these lists stay in the cache, unlike a hash table of all edges
+/// (compared with Blender in tools/bench/python/inside.py).
 struct EdgeTable {
     edges: Vec<[u32; 2]>,
     /// Per position: the latest edge in its list.

@@ -1,7 +1,7 @@
 //! Scenes with positions or transforms in double precision.
 //!
-//! Writers store such positions unchanged, so everything that moves them is applied here first, in double precision:
-//! axes, scale, object transforms, an origin. [`crate::frame`] handles scenes in single precision.
+//! Writers store such positions unchanged, so everything that moves them (axes, scale, object transforms, an origin) is
+//! applied here first, in double precision. [`crate::frame`] handles scenes in single precision.
 
 use crate::affine;
 use crate::linear::{IDENTITY64, Matrix4, Vector};
@@ -40,13 +40,13 @@ fn has_double_transform(object: &Object) -> bool {
     object.transform.is_some_and(|transform| single(&transform).is_none())
 }
 
-/// Returns whether all meshes of a scene have doubles, in world space.
+/// Returns whether all meshes of a scene have double-precision positions in world space: no object transforms them.
 pub fn is_placed(scene: &Scene) -> bool {
     let is_moved = |object: &Object| object.transform.is_some_and(|transform| transform != IDENTITY64);
     paced(&scene.meshes).all(Mesh::is_exact) && !paced(&scene.objects).any(is_moved)
 }
 
-/// Approximate number of positions per mesh that estimate its bounds.
+/// Approximate number of positions per mesh from which its bounds are estimated.
 const SAMPLES: usize = 64;
 
 /// Returns whether transforms move objects so far that 32-bit floats become too coarse. A sample of positions rules
@@ -82,8 +82,8 @@ fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
     points.reduce(Bounds::union).map(Bounds::widened)
 }
 
-/// Rounds the transforms of objects to 32-bit floats, unless these are too coarse for the scene, estimated from a
-/// sample of positions.
+/// Rounds the transforms of objects to 32-bit floats, unless 32-bit floats are too coarse for the scene, whose bounds
+/// are estimated from a sample of positions.
 ///
 /// # Errors
 /// If out of memory.
@@ -133,15 +133,15 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
         let bounds = bounds.get(object.mesh).copied().flatten()?;
         Some(object.transform.map_or(bounds, |transform| moved_bounds(bounds, &transform)))
     });
-    // Meshes without an object count untransformed.
+    // The bounds of meshes without an object are not transformed.
     let others = bounds.iter().zip(is_placed).filter(|(_, is_placed)| !is_placed).filter_map(|(bounds, _)| *bounds);
     Ok(placed.chain(others).reduce(Bounds::union))
 }
 
-/// Converts a scene to other axes, scales it, and applies the transforms of objects to meshes in double precision;
-/// these objects then have the identity. Unless `keeps_transforms`, applies the transforms of all other objects, too,
-/// if any mesh has double precision or any transform moves objects far away, and transforms in double precision in any
-/// case. Objects that shared a moved mesh get a copy each.
+/// Converts a scene to other axes, scales it, and applies the transforms of objects whose meshes are in double
+/// precision; these transforms become the identity. Unless `keeps_transforms` is set, also applies the transforms that
+/// are in double precision themselves, and all transforms if any mesh is in double precision or if transforms move
+/// objects so far that 32-bit floats become too coarse. Objects that shared a transformed mesh get a copy each.
 ///
 /// # Errors
 /// See [`transform_axes`] and [`affine::transform`].
@@ -201,7 +201,8 @@ pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
 }
 
 /// Moves a scene so that `origin` becomes 0, and rounds positions to 32-bit floats unless `keeps_doubles`; returns the
-/// loss of the rounding. Moves the positions of meshes whose objects have no transform, else the transforms.
+/// loss of the rounding. Moves the positions of a mesh if none of its objects has a transform; otherwise moves the
+/// transforms of its objects.
 ///
 /// # Errors
 /// If an object refers to a mesh that does not exist; if out of memory.
@@ -270,7 +271,7 @@ fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<Pos
 /// Loss of rounding the positions of a scene to 32-bit floats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PositionLoss {
-    /// Number of coordinates that change.
+    /// Number of coordinates and of object transforms that change.
     pub moved: u64,
     /// The largest change of a coordinate.
     pub largest: f64,
@@ -282,7 +283,7 @@ impl PositionLoss {
         if error > 0.0 && value.is_finite() {
             self.moved += 1;
             self.largest = self.largest.max(error);
-            // `is_loss` only checks whether there is one short number.
+            // `is_loss` only checks whether there is any short number.
             if self.digits.short == 0 {
                 self.digits.add_moved(value, error, places);
             }
@@ -307,8 +308,8 @@ impl PositionLoss {
         self.digits.extend(other.digits);
     }
 
-    /// Returns whether the loss matters in a scene with these bounds: a number with few digits changes by more than
-    /// half of its last digit, or any number by more than [`MAX_MOVE`] times the longest side.
+    /// Returns whether the loss matters in a scene with these bounds: whether a number with few digits changes by more
+    /// than half a unit of its last digit, or any number by more than [`MAX_MOVE`] times the longest side.
     pub fn is_loss(&self, bounds: Option<Bounds<f64>>) -> bool {
         self.digits.short > 0 || self.largest > MAX_MOVE * bounds.map_or(0.0, |bounds| bounds.longest_side())
     }

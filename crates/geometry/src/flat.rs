@@ -1,4 +1,5 @@
-//! Sections of a mesh as most programs store meshes: uvs and normals per corner, materials and smoothing per face.
+//! Sections of a mesh in the form in which most programs store meshes: uvs and normals per corner, materials and
+//! smoothing per face.
 //!
 //! Positions and indices of sections are in [`crate::section`], values per corner in [`crate::corners`], edges in
 //! [`crate::edges`].
@@ -20,7 +21,7 @@ polyhaul_model::options! {
     pub struct FlatOptions {
         /// The uv of corners without one (0).
         pub missing_uv: f32 = 0.0, with_missing_uv;
-        /// Whether to compute normals (true).
+        /// Whether to return normals (true).
         pub normals: bool = true, with_normals;
         /// The positions that sections contain (the used ones).
         pub positions: SectionPositions = SectionPositions::Used, with_positions;
@@ -33,8 +34,8 @@ pub struct FlatSection {
     /// The section. `face_materials` are indices into `materials`, -1 for none; `face_smooth` is empty if the mesh does
     /// not define smoothing.
     pub mesh: Mesh,
-    /// The materials of its faces, unique, in the order of their first faces: indices into the scene's materials, or
-    /// slots of an object.
+    /// The distinct materials of its faces, in the order of their first faces: indices into the scene's materials or,
+    /// if the mesh has [`Mesh::face_materials`], slots of the object.
     pub materials: Vec<u32>,
     /// Whether every corner of its faces has a finite normal other than zero.
     pub has_all_normals: bool,
@@ -150,8 +151,8 @@ pub fn topologies(meshes: &[&Mesh], options: &RunOptions) -> Result<Vec<Topology
     Ok(topologies)
 }
 
-/// Copies a mesh without the attributes that sections store per corner or per face, and without groups: files can have
-/// a hundred thousand.
+/// Copies a mesh without the attributes that sections store per corner or per face, and without groups, of which a file
+/// can have a hundred thousand.
 fn bare(mesh: &Mesh) -> Result<Mesh> {
     let elements = |elements: &Elements| -> Result<Elements> {
         let offsets = elements.offsets.try_clone()?;
@@ -283,8 +284,8 @@ fn too_few() -> Error {
     Error::new(ErrorKind::Usage, "the mesh has fewer face values than faces")
 }
 
-/// Returns the value of runs in a range of faces, and the number of faces that have it. Before the first run, the value
-/// is [`NONE`].
+/// Returns the values of runs in a range of faces, each with the number of consecutive faces that have it. Before the
+/// first run, the value is [`NONE`].
 pub fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
     let first = runs.partition_point(|run| run.at.faces as usize <= faces.start);
     let before = first.checked_sub(1).map_or(NONE, |last| runs[last].value);

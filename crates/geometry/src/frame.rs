@@ -27,7 +27,7 @@ pub struct Frame {
     has_reciprocals: bool,
     /// Inverse transpose of `rows`, without the scale of the file.
     normal_rows: Matrix3<f32>,
-    /// Whether the transform mirrors, so that the corners of faces must be reversed.
+    /// Whether the transform mirrors, so that the winding of faces must be reversed.
     pub is_mirrored: bool,
 }
 
@@ -45,9 +45,9 @@ impl Frame {
             // In PLY and STL, Blender scales positions.
             return Ok(Frame { rows, shift, scale, has_reciprocals: true, normal_rows, is_mirrored });
         }
-        // In OBJ, it scales the matrix: each entry once.
+        // In OBJ, Blender scales the matrix: each entry once.
         let rows = rows.map(|row| row.map(|entry| entry * scale));
-        // Added to zero: as in Blender, no position becomes -0.
+        // Zero is added so that, as in Blender, no position becomes -0.
         let shift = shift.map(|entry| entry * scale + 0.0);
         Ok(Frame { rows, shift, scale: 1.0, has_reciprocals: false, normal_rows, is_mirrored })
     }
@@ -80,7 +80,8 @@ impl Frame {
         self.normal_rows.as_flattened().iter().all(|entry| entry.abs() < limit)
     }
 
-    /// Transforms a batch of normals to the space of the file, before rounding: unit length or zero.
+    /// Transforms a batch of normals to the space of the file. The results have unit length or are zero, and are not
+    /// yet rounded to the decimals of the file.
     #[inline]
     pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut FrameLanes) {
         let [xs, ys, zs] = lanes;

@@ -1,6 +1,7 @@
 //! Operations on meshes and scenes: welding, triangulation, transforms, sections, edges, and values per corner.
 //!
-//! It neither reads nor writes formats and opens no files. Called by the formats (`crates/formats`) and the facade.
+//! This crate neither reads nor writes formats and opens no files. The formats (`crates/formats`) and the facade call
+//! it.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -1,6 +1,6 @@
 //! Warnings about data that a format drops or changes, worded the same for all writers.
 //!
-//! A warning lists the names of the data, up to a limit.
+//! A warning lists the names of the affected items, up to a limit.
 
 use polyhaul_model::error::{Diagnostic, Place};
 use polyhaul_model::names::{MAX_LISTED, listed_of};
@@ -74,7 +74,8 @@ pub fn note_left_out(
     }
 }
 
-/// Warns about changed data: a code, the message for one and for several, a count, and a hint.
+/// Warns about changed data. Each kind has a code, the message in singular and in plural, a count, and an optional
+/// hint.
 pub fn note_changed<'w>(
     kinds: impl IntoIterator<Item = (&'static str, [&'w str; 2], u64, Option<&'static str>)>,
     output: &str,

@@ -107,7 +107,7 @@ fn check(mesh: &Mesh) -> Result<()> {
     }
 }
 
-/// Adds the weighted normals of faces to the places in `sums`, which starts at place `first`.
+/// Adds the weighted normals of faces to `sums`, which has a sum for each place ([`SurfacePlaces`]) from `first` on.
 fn add_normals(mesh: &Mesh, places: &SurfacePlaces, first: usize, sums: &mut [[f64; 3]]) {
     let position = position(mesh);
     let numbers = places.numbers();

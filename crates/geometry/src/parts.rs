@@ -27,7 +27,7 @@ pub struct PartsJob<'a, O> {
     pub parts: &'a [Part<'a>],
     /// The scene's comments.
     pub comments: &'a [String],
-    /// The materials; PLY writes their textures, other formats ignore them.
+    /// The materials. PLY writes their textures; other formats drop them with a warning.
     pub materials: &'a [Material],
     /// Name of the output in messages.
     pub output: &'a str,
@@ -35,7 +35,7 @@ pub struct PartsJob<'a, O> {
     pub options: FormatOptions<'a, O>,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Which losses are errors. Checked before the first byte is written.
+    /// The losses that are errors. They are checked before the first byte is written.
     pub strict: Strictness,
 }
 
@@ -58,7 +58,8 @@ pub struct Part<'a> {
     pub home: usize,
 }
 
-/// Returns the parts of a scene that was prepared for writing. `evaluated` holds, per mesh, whether it is transformed.
+/// Returns the parts of a scene that was prepared for writing. `evaluated` contains a flag per mesh
+/// ([`Scene::evaluated_meshes`]): each object of an evaluated mesh writes the whole mesh with its own transform.
 pub fn parts<'a>(
     scene: &'a Scene,
     objects: &'a [Object],
@@ -169,7 +170,7 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
     Ok((mesh.positions.len() as u64).saturating_sub(count))
 }
 
-/// Returns the losses common to PLY, STL and tables.
+/// Returns the losses common to the formats without objects: PLY, STL, OFF, splats and tables.
 pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     let sum = |count: fn(&Mesh) -> usize| -> u64 { homes(parts).map(|part| count(part.mesh) as u64).sum() };
     let names = materials.iter().map(|material| material.name.as_str());

@@ -24,7 +24,7 @@ pub enum SectionPositions {
 ///
 /// It contains the uvs and normals of its own ranges, in order, followed by others that its elements refer to; `which`
 /// selects the positions. Materials, groups and smoothing in effect at `start` apply from its first element on. A
-/// section that covers the whole mesh shares its arrays.
+/// section that covers the whole mesh is a clone of it.
 ///
 /// # Errors
 ///
@@ -126,7 +126,8 @@ struct Picked {
     range: Range<usize>,
     /// Elements outside of the range, ascending.
     others: Vec<u32>,
-    /// New numbers by old number, minus the first used one; only if a sparse set of elements is used.
+    /// The new number of each element, indexed by its old number minus the first used one, and that first one; `None`
+    /// unless a sparse set of elements is used.
     numbers: Option<(Vec<u32>, usize)>,
 }
 
@@ -226,7 +227,7 @@ struct SectionPicks<'a> {
 }
 
 impl SectionPicks<'_> {
-    /// Copies the section's values of an attribute; `indexed` selects those of an index stream.
+    /// Copies the section's values of an attribute; `indexed` selects the values if the attribute has an index stream.
     fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
         match domain {
             Domain::Indexed => pick(values, indexed.all()),
@@ -322,7 +323,7 @@ fn runs(runs: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
     Ok(taken)
 }
 
-/// Returns the group runs of a section and the names they refer to. Only used names are copied: a file can have a
+/// Returns the group runs of a section and the names they refer to. Only used names are copied, since a file can have a
 /// hundred thousand.
 pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
     let mut runs_of_section = runs(&mesh.group_runs, start, end)?;

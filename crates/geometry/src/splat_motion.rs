@@ -22,8 +22,8 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use polyhaul_spill::paced;
 
-/// Returns whether a mesh has splats, including ones that cannot be transformed: no elements, and the columns of
-/// [`splats::are_splats`].
+/// Returns whether a mesh has splats: no faces or lines, and the columns of [`splats::are_splats`]. Such splats cannot
+/// always be transformed: the types of their columns may be wrong, or their harmonics incomplete.
 pub fn has_splats(mesh: &Mesh) -> bool {
     mesh.faces.is_empty() && mesh.lines.is_empty() && splats::are_splats(&mesh.vertex_columns)
 }
@@ -34,7 +34,8 @@ pub fn moves_splats(scene: &Scene, object: &Object) -> bool {
     is_moved && scene.meshes.get(object.mesh).is_some_and(has_splats)
 }
 
-/// Applies the transforms of objects selected by `settles` to their splats, and resets them to the identity.
+/// Applies the transforms of objects selected by `settles` to their splats, and resets these transforms to the
+/// identity.
 ///
 /// # Errors
 /// See [`affine::transform`]; [`ErrorKind::Unsupported`] if several objects share the same splats.
@@ -73,7 +74,7 @@ const WIDTH: usize = 2 * MAX_DEGREE + 1;
 /// Tolerance for unequal lengths and nonorthogonality of matrix columns, relative to their length.
 const EVEN: f64 = 1e-5;
 
-/// Distance below which a value is rounded to the nearest integer.
+/// Maximum distance from an integer at which a value is rounded to that integer.
 const EXACT: f64 = 1e-12;
 
 /// The matrix of a degree: the weight of each old harmonic (column) in each new one (row).
@@ -96,7 +97,8 @@ enum SplatTurn {
 }
 
 impl SplatMotion {
-    /// Creates the motion by the linear part of a matrix; `None` if `columns` are not splats or it is the identity.
+    /// Creates the motion for the linear part of a matrix; `None` if `columns` are not splats or if the linear part is
+    /// the identity.
     ///
     /// # Errors
     /// See [`SplatMotion::new`].
@@ -105,7 +107,7 @@ impl SplatMotion {
         if is_moved && splats::are_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
     }
 
-    /// Creates the motion of a mesh's splats; `None` if it has none.
+    /// Creates the motion of a mesh's splats; `None` if it has none or if the linear part is the identity.
     ///
     /// # Errors
     /// See [`SplatMotion::new`].
@@ -113,10 +115,10 @@ impl SplatMotion {
         if has_splats(mesh) { SplatMotion::of(&mesh.vertex_columns, linear) } else { Ok(None) }
     }
 
-    /// Creates the motion by the linear part of a matrix (row-major, for column vectors).
+    /// Creates the motion for the linear part of a matrix that multiplies column vectors.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if it shears, scales nonuniformly or is singular.
+    /// [`ErrorKind::Usage`] if the matrix shears, scales nonuniformly or is singular.
     pub fn new(linear: &Matrix3) -> Result<SplatMotion> {
         let column = |at: usize| [0, 1, 2].map(|row| linear[row][at]);
         let square = [0, 1, 2].map(|at| dot(column(at), column(at))).iter().sum::<f64>() / 3.0;
@@ -144,7 +146,7 @@ impl SplatMotion {
         Ok(())
     }
 
-    /// Finds the columns to transform; no step after it can fail.
+    /// Finds the columns to transform; no later step can fail.
     ///
     /// # Errors
     /// See [`SplatMotion::apply`].
@@ -341,8 +343,8 @@ fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     }
     for (matrix, degree) in matrices.iter_mut().zip(1..) {
         for (place, entry) in matrix.as_flattened_mut().iter_mut().enumerate() {
-            // The Condon-Shortley phase flips entries between odd and even orders, whose indices differ by an odd
-            // number.
+            // The Condon-Shortley phase flips entries between odd and even orders: those whose row and column differ by
+            // an odd number.
             let is_odd = (place / WIDTH + place % WIDTH) % 2 == 1;
             *entry = exact(if is_odd && place / WIDTH <= 2 * degree { -*entry } else { *entry });
         }

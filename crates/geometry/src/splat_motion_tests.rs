@@ -165,7 +165,7 @@ fn four_quarter_turns_are_none() {
     let back = moved(&three, &QUARTER);
     for (old, new) in mesh.vertex_columns.iter().zip(&back.vertex_columns) {
         let [Values::F32(a), Values::F32(b)] = [&old.values, &new.values] else { panic!() };
-        // A full turn changes the sign of quaternions, which represent the same rotation.
+        // A full turn flips the sign of a quaternion, which still represents the same rotation.
         let sign = if old.name.starts_with("rot_") { -1.0 } else { 1.0 };
         assert!(a.iter().zip(b.iter()).all(|(a, b)| (a - sign * b).abs() < 1e-6), "{}", old.name);
     }

@@ -12,11 +12,11 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_spill::paced;
 use std::borrow::Cow;
 
-/// How a format stores splats.
+/// The axes and scale in which a format stores splats.
 pub struct SplatPlacement<'a> {
     /// The requested axes and scale.
     pub placement: &'a Placement,
-    /// Whether the format stores transforms of splats and is y-up.
+    /// Whether the format is y-up and stores transforms of splats.
     pub is_upright: bool,
 }
 
@@ -34,8 +34,7 @@ impl SplatPlacement<'_> {
     /// placement left to apply.
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory),
-    /// [`ErrorKind::Cancelled`](polyhaul_model::error::ErrorKind::Cancelled).
+    /// See [`settle_splats`] and [`transform_axes`].
     pub fn apply<'s>(&self, scene: Cow<'s, Scene>, run: &RunOptions) -> Result<(Cow<'s, Scene>, Placement)> {
         let mut scene = match scene {
             Cow::Owned(scene) => scene,

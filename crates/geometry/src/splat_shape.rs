@@ -63,7 +63,7 @@ fn are_fine(values: &[f32], is_fine: impl Fn(f32) -> bool) -> bool {
     values.iter().fold(true, |are_fine, &value| are_fine & is_fine(value))
 }
 
-/// Adds the third scale of 2D Gaussian splats and rounds doubles and integers to 32-bit floats, with counted warnings.
+/// Adds the third scale of 2D Gaussian splats and rounds doubles and integers to 32-bit floats; warnings count both.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for harmonics that do not match a degree; [`ErrorKind::Memory`].
@@ -112,7 +112,7 @@ fn is_other(column: &Column) -> bool {
     is_of_splats && column.offsets.is_none() && !matches!(column.values, Values::F32(_))
 }
 
-/// Converts the other splat columns to 32-bit floats; returns the number of changed values.
+/// Converts splat columns of other types to 32-bit floats; returns the number of changed values.
 #[expect(clippy::unnecessary_cast, reason = "the macro has the code for all types")]
 fn round_columns(columns: &mut [Column]) -> Result<u64> {
     let mut rounded = 0;
@@ -221,10 +221,11 @@ fn full_name(name: &str, degree: usize, full_degree: usize) -> String {
     number.map_or_else(|| name.to_owned(), |number| splats::rest_name(number / few * many + number % few))
 }
 
-/// Returns the error or adds the warning about skipped splats; `count` is their number, `first` the first one.
+/// Returns an error, or adds a warning about skipped splats, depending on `on_error`; `count` is the number of skipped
+/// splats, and `first` the first of them.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] unless faults are skipped.
+/// [`ErrorKind::Unsupported`] with [`OnError::Raise`].
 pub fn note_broken(
     first: &BrokenSplat,
     count: u64,

@@ -1,6 +1,6 @@
 //! Prepares scenes for formats of Gaussian splats: extracts the splats and warns about everything else.
 //!
-//! It does not encode splats. [`polyhaul_model::splats`] describes how a mesh stores them.
+//! This module does not encode splats. [`polyhaul_model::splats`] describes how a mesh stores them.
 
 use crate::losses::{LeftOut, note, note_left_out};
 use crate::parts::{PartsJob, homeless, homes, named, tables};
@@ -91,13 +91,13 @@ fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
 /// Counts for the warnings about splats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SplatsLeft {
-    /// Nonzero normals.
+    /// Splats to write; their values are rounded.
     pub count: u64,
-    /// Normals that are not zero.
+    /// Nonzero normals.
     pub normals: u64,
     /// Columns of harmonics above the written degree.
     pub harmonics: u64,
-    /// Columns that do not belong to splats.
+    /// Vertex and face columns that do not belong to splats.
     pub columns: u64,
 }
 

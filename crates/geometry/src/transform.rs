@@ -13,15 +13,15 @@ use std::iter::Sum;
 
 /// Rotates a scene from its axes to the axes `to`, and multiplies positions by `scale`; normals are only rotated. The
 /// transforms of objects are adapted, so that each object keeps its place in the new coordinates. The rotations, scales
-/// and harmonics of Gaussian splats (meshes with a vertex column `rot_0`) are transformed, too.
+/// and harmonics of Gaussian splats ([`has_splats`](crate::splat_motion::has_splats)) are transformed, too.
 ///
-/// The old forward axis is mapped to the new one, and likewise up: a rotation, as in Blender's importer and exporter.
-/// OBJ files have forward -Z and up Y by default; Blender's own axes are Y and Z. A rotation permutes components, flips
-/// signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is one multiplication in
-/// `f32`.
+/// The old forward axis is mapped to the new one, and the old up axis likewise: a rotation, as in Blender's importer
+/// and exporter. OBJ files have forward -Z and up Y by default; Blender's own axes are Y and Z. A rotation permutes
+/// components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is one
+/// multiplication per component, in `f32` or, for double-precision positions, in `f64`.
 ///
-/// Rotating a mesh there and back restores its bits, except harmonics and rotations of splats, which are rounded. The
-/// change cannot be cancelled midway: it applies to the whole scene, or on error to none of it.
+/// Rotating a mesh to other axes and back restores its bits, except the harmonics and rotations of splats, which are
+/// rounded. The change cannot be cancelled midway: it applies to the whole scene, or on error to none of it.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ fn turn_transform<T: Coordinate + Sum>(transform: &Matrix4<T>, turn: &Matrix3<T>
     result
 }
 
-/// Same as [`transform_axes`], without the transforms of objects: for writers that convert these themselves.
+/// Same as [`transform_axes`], except that the transforms of objects stay as they are, for writers that convert them.
 ///
 /// # Errors
 ///

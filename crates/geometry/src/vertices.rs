@@ -1,8 +1,8 @@
-//! Splits positions into vertices: one per position, and more if its corners differ in other attributes.
+//! Splits positions into vertices: one per position, and more for a position whose corners differ in other attributes.
 //!
-//! Nearly all corners equal the first one at their position, so that one is found first and the others are compared
-//! with it, in two passes over chunks of corners. Only corners that differ are deduplicated. The result does not depend
-//! on the number of threads. For one vertex per combination, numbered by corners, see `crate::weld`.
+//! Nearly all corners equal the first corner at their position. This corner is therefore found first, and the others
+//! are compared with it, in two passes over chunks of corners. Only corners that differ are deduplicated. The result
+//! does not depend on the number of threads. For one vertex per combination, numbered by corners, see `crate::weld`.
 
 use crate::dedup::{Unique, number_joined, prefetch};
 use polyhaul_model::NONE;
@@ -29,7 +29,7 @@ pub enum VerticesStream<'a> {
     Triples(&'a [[f32; 3]]),
 }
 
-/// Vertices: first one per position, with the same index, then the ones added for corners that differ.
+/// Vertices: first, one per position, with the index of the position, then those added for corners that differ.
 #[derive(Debug, Default, PartialEq)]
 pub struct Vertices {
     /// Per vertex: its first corner, [`NONE`] for a position without corners.
@@ -145,8 +145,8 @@ impl VerticesJob<'_> {
         Ok(firsts)
     }
 
-    /// Returns per corner its position if it equals the first corner there, otherwise [`NONE`]; and the number of
-    /// [`NONE`] per chunk.
+    /// Returns, for each corner, its position if the corner equals the first one at that position, otherwise [`NONE`];
+    /// and the number of [`NONE`] in each chunk.
     fn compare(&self, firsts: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut of_corner = zeroed(self.corners.len(), "corners")?;
         let mut odd_counts = zeroed(self.corners.len().div_ceil(CHUNK), "corners")?;

@@ -5,7 +5,7 @@
 //! shards by ranges of positions. Each shard is processed by one thread, which walks its corners in order, with a short
 //! chain of the (uv, normal) pairs seen at each position, and stores for each corner the first equal one. Counting the
 //! first ones then numbers the vertices in corner order, so the result does not depend on the number of threads. Only
-//! indices are compared, never values: equal positions with two indices stay two.
+//! indices are compared, never values: equal positions with different indices stay separate.
 //!
 //! Invariant between the steps: an entry of `firsts` is the corner itself, or an earlier equal corner. The latter may
 //! in turn refer to the first of all, so numbering follows at most two links.
@@ -54,8 +54,8 @@ pub struct Welded {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] for an index out of range or streams of different lengths, [`ErrorKind::Memory`],
-/// [`ErrorKind::Cancelled`].
+/// [`ErrorKind::Usage`] for an index out of range or streams of different lengths, [`ErrorKind::Limit`] for more than
+/// 2^32 - 2 corners, [`ErrorKind::Memory`], [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
@@ -175,7 +175,8 @@ impl<'a> WeldCorners<'a> {
         (at(self.uvs), if planted("weld-normals") { NONE } else { at(self.normals) })
     }
 
-    /// Fails at the first corner of a chunk with an index out of range.
+    /// Fails if an index in a chunk is out of range. Checks positions first, then uvs, then normals; the error names
+    /// the first such index.
     fn check(&self, chunk: std::ops::Range<usize>) -> Result<()> {
         let streams = [self.positions, self.uvs, self.normals];
         let named = streams.into_iter().zip(self.counts).zip(["position", "uv", "normal"]);
@@ -284,7 +285,7 @@ impl Sorted {
 
 /// Matches each corner of a chunk with recent ones, and collects the others in `new`.
 ///
-/// Three of four corners of a typical mesh match here: 44 ms instead of 61 ms for 4 million corners.
+/// Three quarters of the corners of a typical mesh match here: 44 ms instead of 61 ms for 4 million corners.
 fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: &mut [u16], new: &mut Vec<u16>) {
     // Unset slots refer to the first corner of the chunk, which is harmless: candidates are compared before use.
     recent.fill(0);

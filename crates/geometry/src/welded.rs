@@ -7,10 +7,10 @@ use polyhaul_model::error::Result;
 use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
 
-/// Returns the mesh with uvs and normals per vertex: a position is repeated for each distinct pair of uv and normal at
-/// it. Attributes per corner or per face are compared by value, others by index. Vertices are in the order of the first
-/// corners that use them, followed by positions that no face uses. Missing uvs become (0, 0) and missing normals
-/// (0, 0, 0), if other corners have them.
+/// Returns the mesh with uvs and normals per vertex: a position is repeated for each distinct pair of uv and normal
+/// among its corners. Attributes per corner or per face are compared by value, others by index. Vertices are in the
+/// order of the first corners that use them, followed by positions that no face uses. Missing uvs become (0, 0) and
+/// missing normals (0, 0, 0), if other corners have them.
 ///
 /// # Errors
 ///

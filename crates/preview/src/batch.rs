@@ -11,7 +11,7 @@ use crate::frame::{FARTHEST, PLACES, SAMPLES};
 
 /// Triangles per batch: the arrays fit in the L1 cache.
 const LANES: usize = 64;
-/// Distance of the first sample row from the upper border, in pixels.
+/// Distance of the first sample row from the upper border of the picture, in pixels.
 const FIRST_ROW: f32 = PLACES[0][1] as f32 / 256.0;
 /// Maximum sample rows tested per triangle. Taller triangles are drawn untested.
 const ROWS: usize = 6;
@@ -157,8 +157,8 @@ fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
     }
 }
 
-/// Drops triangles that have every sample of their bounding box outside an edge. Pays off for long, thin ones, whose
-/// boxes contain many samples.
+/// Drops triangles if every sample of their bounding box lies outside at least one edge. This pays off for long, thin
+/// triangles, whose boxes contain many samples.
 #[inline(always)]
 fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
     for (at, touches) in touches.iter_mut().enumerate() {
@@ -194,8 +194,9 @@ struct Sides {
     /// 1 or -1: orients the edges so that the inside is positive.
     sign: f32,
     area: f32,
-    /// Bound on the effect of snapping. Corners move by at most 0.003 pixels, and so do points on an edge; a point as
-    /// far beyond the end of an edge as the triangle is long moves by that distance over the edge's length.
+    /// Bound on the change of an edge function by snapping. Corners, and thus points on an edge, move by at most 0.003
+    /// pixels. A point on the extension of an edge moves further, by the ratio of its distance to the length of the
+    /// edge; an edge function is multiplied by that length, so only the extent of the triangle matters.
     margin: f32,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Small triangles cost time in proportion to their number. A large one may cost as much as the whole picture, so large
 //! ones are deferred until all are collected. If together they exceed the work budget, they are sorted front to back
-//! and drawn tile by tile; a tile is complete when the next triangle lies behind all of its samples, or when its budget
-//! is spent. Triangles dropped by the budget lie behind the drawn ones or outside the tile.
+//! and drawn tile by tile; a tile is complete when the next triangle lies behind all samples of the tile, or when the
+//! tile's budget is spent. Triangles dropped by the budget lie behind the drawn ones or outside the tile.
 
 use crate::frame::{Frame, PixelCorner, PixelWindow, Triangle};
 use crate::parallel::draw_each;
@@ -40,7 +40,7 @@ pub(crate) struct WaitingTriangles<'a> {
     count: AtomicU64,
     /// Work units for drawing all of them.
     work: AtomicU64,
-    /// Returns the number of elements of the scene, which bounds how many triangles may be deferred.
+    /// Returns the number of elements of the scene, which bounds the number of triangles that may be deferred.
     elements: &'a (dyn Fn() -> u64 + Sync),
     is_bounded: bool,
     max_count: OnceLock<u64>,
@@ -87,7 +87,7 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Draws a triangle, front- or back-facing. Calls `payload` only if it may cover a sample.
+    /// Draws a triangle, front- or back-facing. Calls `payload` only if the triangle may cover a sample.
     #[inline]
     pub(crate) fn triangle(&mut self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
         let Some(triangle) = Triangle::from_corners(corners) else { return };
@@ -153,7 +153,7 @@ impl<'a> Brush<'a> {
 const MAX_HOLE_WORK: u64 = 1024;
 
 impl<'a> WaitingTriangles<'a> {
-    /// An empty list for a scene with `elements` elements; `is_bounded` limits how many triangles it keeps.
+    /// An empty list for a scene with `elements()` elements; `is_bounded` limits the number of triangles that it keeps.
     pub(crate) fn new(elements: &'a (dyn Fn() -> u64 + Sync), is_bounded: bool) -> WaitingTriangles<'a> {
         WaitingTriangles {
             lists: Mutex::default(),
@@ -185,7 +185,7 @@ impl<'a> WaitingTriangles<'a> {
         let parts = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner);
         let window = frame.window();
         let total = self.work.into_inner();
-        // Counting the elements visits all parts, so it is left out within the base budget.
+        // Counting the elements visits all parts, so they are not counted if the total is within the base budget.
         if total > work.limit(0) {
             let limit = work.limit((self.elements)().saturating_mul(ELEMENT_WORK));
             if total > limit {
@@ -212,7 +212,7 @@ const FREE_COUNT: u64 = 1 << 20;
 const ELEMENT_WORK: u64 = 256;
 
 impl Waiting {
-    /// Draws it within a window and counts hole tests.
+    /// Draws the triangle within a window and counts hole tests.
     fn draw(&self, frame: &Frame, window: &PixelWindow, holes: &dyn Holes, tests: &Cell<u64>) {
         let Some(triangle) = Triangle::from_corners(self.corners) else { return };
         if !self.has_holes {
@@ -235,7 +235,7 @@ impl Waiting {
 
 /// A deferred triangle with its sort key and bounds.
 struct SortedTriangle {
-    /// Lower bound of its sample values.
+    /// Lower bound of the triangle's sample values.
     nearest: u64,
     /// Its bounding box in pixels: left, top, right and bottom.
     bounds: [i16; 4],

@@ -135,7 +135,7 @@ fn large_meshes_at_many_places_are_points() {
     let drawn = draw_by_all(&scene, &options);
     assert!(drawn.is_coarse && drawn.work < 3 * BASE, "{}", drawn.work);
     let covered = bytes(&drawn).chunks(4).filter(|pixel| pixel[3] > 127).count();
-    // A square nearly as high as the picture, a quarter of which the meshes fill; points are larger.
+    // The meshes fill a quarter of a square that is nearly as high as the picture; points cover more of it.
     assert!((10_000..50_000).contains(&covered), "{covered}");
 }
 

@@ -5,7 +5,7 @@
 use crate::camera::Camera;
 use polyhaul_geometry::linear::{Vector, add, scale, subtract, wide};
 
-/// How far triangles may extend beyond the picture, as a multiple of its size.
+/// Maximum distance of clipped corners from the picture's center, as a multiple of half the picture's size.
 const BESIDE: f64 = 32.0;
 /// Maximum corner count of a triangle clipped by five planes.
 const MAX_CORNERS: usize = 8;

@@ -158,7 +158,7 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Returns a test whether a sample of a face's triangle is solid, given its screen-space weights.
+    /// Returns a predicate that tests whether a sample of a face's triangle is solid, given its screen-space weights.
     fn solid(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> impl Fn([f32; 3]) -> bool {
         let material = part.material(face);
         let uvs = part.corner_uvs(corners);

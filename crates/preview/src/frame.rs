@@ -22,16 +22,16 @@ const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
 /// Maximum distance of corners from the origin in pixels; beyond it the edge products would overflow.
 pub(crate) const FARTHEST: f32 = 1e6;
-/// Rows of at least this many pixels are narrowed to the covered span, at the cost of three divisions.
+/// Rows of more than this many pixels are narrowed to the covered span, at the cost of three divisions.
 const WIDE: i64 = 12;
-/// Triangles less wide and high than this are drawn immediately. A power of two.
+/// Triangles whose width and height are below this are drawn immediately. A power of two.
 const SMALL_PIXELS: i64 = 16;
 /// Work units per triangle drawn, and per sample row.
 const TRIANGLE_WORK: u64 = 32;
 const ROW_WORK: u64 = 16;
 /// Value of an empty sample.
 const EMPTY: u64 = u64::MAX;
-/// Bits of the payload. The other 24 hold the depth, the precision of a float between 0.5 and 1.
+/// Bits of the payload. The other 24 bits hold the depth, with the precision of a float between 0.5 and 1.
 pub(crate) const PAYLOAD_BITS: u32 = 40;
 const MAX_DEPTH: f32 = ((1 << (64 - PAYLOAD_BITS)) - 1) as f32;
 
@@ -78,8 +78,10 @@ impl Frame {
         Frame::new(options.size[0], options.size[1])
     }
 
+    /// Checks the width and height of a picture.
+    ///
     /// # Errors
-    /// [`ErrorKind::Usage`] for a size of 0, or more than [`MAX_SIDE`].
+    /// [`ErrorKind::Usage`] for a width or height of 0 or above [`MAX_SIDE`].
     pub(crate) fn check_size([width, height]: [usize; 2]) -> Result<()> {
         if ![width, height].iter().all(|side| (1..=MAX_SIDE).contains(side)) {
             let sizes = format!("{width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
@@ -200,7 +202,7 @@ impl Frame {
             let mut weights = drawn.weights([x * PIXEL_UNITS + place, y]);
             let last = if last - x < WIDE { last } else { drawn.narrowed(&mut x, last, &mut weights) };
             while x <= last {
-                // A negative weight sets the sign bit of the union: three additions and one branch per sample.
+                // A negative weight sets the sign bit of the bitwise OR: three additions and one branch per sample.
                 if weights[0] | weights[1] | weights[2] >= 0 {
                     let index = (first_index + x as usize) * SAMPLES + sample;
                     let depth = self.above(drawn.depth(weights));
@@ -309,13 +311,13 @@ impl Triangle {
         })
     }
 
-    /// Whether it is at least [`SMALL_PIXELS`] wide or high.
+    /// Whether the triangle is at least [`SMALL_PIXELS`] wide or high.
     #[inline(always)]
     pub(crate) fn is_large(&self) -> bool {
         (self.max[0] - self.min[0]) | (self.max[1] - self.min[1]) >= SMALL_PIXELS * PIXEL_UNITS
     }
 
-    /// Estimated work units for drawing it within a window, at `sample` units per sample.
+    /// Estimated work units for drawing the triangle within a window, at `sample` units per sample.
     pub(crate) fn work(&self, window: &PixelWindow, sample: u64) -> u64 {
         let pixels = |axis: usize| {
             let from = (self.min[axis] >> PIXEL_BITS).max(window.min[axis]);
@@ -327,7 +329,7 @@ impl Triangle {
         TRIANGLE_WORK + rows * ROW_WORK + (rows * pixels(0)).min(rows + area) * sample
     }
 
-    /// Whether it lies outside of a window, even if its bounding box overlaps.
+    /// Whether the triangle lies outside of a window, even if its bounding box overlaps the window.
     pub(crate) fn is_beside(&self, window: &PixelWindow) -> bool {
         let [low, high] = [window.min, window.max].map(|corner| corner.map(|pixel| pixel * PIXEL_UNITS));
         let is_apart = (0..2).any(|axis| self.max[axis] < low[axis] || self.min[axis] > high[axis]);

@@ -1,7 +1,7 @@
 //! Ray casting geometry of a definition: a BVH over its faces and its lines with a width.
 //!
 //! A leaf holds a few faces or line segments that are consecutive in the mesh, hence usually close together. Leaves
-//! refer to the mesh instead of copying corners: touching fresh memory for copies would take longer than everything
+//! refer to the mesh instead of copying corners: page faults in the memory for copies would take longer than everything
 //! else here.
 
 use crate::packet::{LeafRecord, Leaves, LocalPacket, Packet, Rows, has_width};
@@ -115,8 +115,8 @@ impl Leaves for GeometryLeaves<'_> {
 /// Builds a BVH. The minimum PLOC search distance suffices for rays cast once; longer searches cost more than they
 /// save.
 ///
-/// Boxes are split at medians into runs with a tree each, and joined by a tree over the runs: PLOC alone is quadratic
-/// for boxes that are equal or lie in a row.
+/// Boxes are split at medians into runs. Each run gets a tree, and a tree over the runs joins them: PLOC alone takes
+/// quadratic time for boxes that are equal or lie on a line.
 ///
 /// # Errors
 /// If out of memory, or the job was cancelled.

@@ -1,5 +1,5 @@
-//! Renders scenes with instances. Some are rasterized ([`crate::near`]); the others, unless hidden by these, are
-//! ray-cast with one ray per sample.
+//! Renders scenes with instances. Some instances are rasterized ([`crate::near`]). The others are ray-cast with one ray
+//! per sample, except those that the rasterized ones hide.
 //!
 //! Each visible definition has a BVH over its triangles and segments ([`crate::geometry`]) in local coordinates.
 //! Visible instances are split into [`GROUPS`], each with a BVH over the instance boxes, so that building runs in
@@ -28,7 +28,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of instance BVHs: enough to build in parallel, few enough for rays to enter.
+/// Number of instance BVHs: enough to be built in parallel, and few enough that every packet of rays can test all of
+/// them.
 const GROUPS: usize = 8;
 /// Work units for ray casting granted per instance, and per corner of the definitions.
 const INSTANCE_WORK: u64 = 4096;
@@ -43,7 +44,7 @@ const NOTHING: u64 = u64::MAX;
 /// An instanced scene.
 #[derive(Clone, Copy, Debug)]
 pub struct Instanced<'a> {
-    /// Meshes, objects and materials. Its objects belong to definitions.
+    /// Meshes, objects and materials. The objects belong to definitions.
     pub scene: &'a Scene,
     /// Range of objects of each definition.
     pub definitions: &'a [Range<usize>],

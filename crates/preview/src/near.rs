@@ -20,7 +20,7 @@ use std::ops::Range;
 const FEW: u32 = 8;
 /// Number of other instances to rasterize, largest in the picture first: each further one costs as much and hides less.
 const LARGEST: usize = 16;
-/// Payloads have 32 bits.
+/// Maximum number of corners of the rasterized instances: payloads have 32 bits.
 const MAX_CORNERS: usize = u32::MAX as usize - 1;
 /// Side of a depth block in pixels.
 const BLOCK: usize = 16;
@@ -112,8 +112,8 @@ impl DepthBlocks {
     }
 }
 
-/// Chooses the instances to rasterize: all of definitions with few instances, and the [`LARGEST`] others, as long as
-/// these have no more corners than the definitions whose trees they may save.
+/// Chooses the instances to rasterize: all instances of definitions with few instances, and the [`LARGEST`] largest
+/// others, as long as these have no more corners than the definitions whose trees they may save.
 pub(crate) fn choose(
     seen: Vec<SeenInstance>,
     definition_of: impl Fn(&SeenInstance) -> u32,

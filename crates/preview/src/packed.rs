@@ -14,7 +14,7 @@ const NORMAL_BITS: u32 = 10;
 const CHANNELS: [(u32, u32); 3] = [(127, 13), (127, 6), (63, 0)];
 const COLOR_BITS: u32 = 20;
 
-/// Marks a missing normal. As an encoded normal it would equal the code 0, which replaces it.
+/// Marks a missing normal. The normal with this code also has the code 0, which is stored instead.
 const NO_NORMAL: u64 = (1 << (2 * NORMAL_BITS)) - 1;
 
 /// Decodes surfaces from payloads.

@@ -38,7 +38,7 @@ pub(crate) struct Packet {
     pub(crate) ends: [RayLanes; ROWS],
     /// Record of the nearest hit; `u64::MAX` if none.
     pub(crate) records: [[u64; LANES]; ROWS],
-    /// Work units spent, and their limit: traversal stops there.
+    /// Work units spent, and the limit at which traversal stops.
     pub(crate) work: u64,
     pub(crate) max_work: u64,
 }

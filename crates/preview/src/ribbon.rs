@@ -5,7 +5,8 @@ use crate::brush::Brush;
 use crate::camera::Camera;
 use crate::frame::PixelCorner;
 
-/// Cosines of 1, 2 and 3 sixteenths of a circle: an arc needs one more triangle for each one exceeded.
+/// Cosines of 1, 2 and 3 sixteenths of a circle: an arc needs one more triangle for each of these angles that it
+/// exceeds.
 const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683];
 
 /// A line segment in the picture.

@@ -37,7 +37,8 @@ pub(crate) struct ScenePart<'a> {
     pub(crate) elements: Range<usize>,
     /// Level of detail.
     pub(crate) density: Density,
-    /// Payload of corner or point 0 of the mesh, which may lie outside the part (then it wraps around).
+    /// The payload of corner or point 0 of the mesh, extrapolated if the part does not contain it; wraps around below
+    /// 0.
     base: u64,
 }
 
@@ -58,7 +59,7 @@ impl<'a> SceneParts<'a> {
     /// Collects the parts of all objects if one has a transform, otherwise of all meshes.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] for 2^40 corners.
+    /// [`ErrorKind::Limit`] for 2^40 corners or more.
     pub(crate) fn from_scene(scene: &'a Scene) -> Result<SceneParts<'a>> {
         let mut parts = SceneParts::default();
         let mut next = 0;
@@ -305,7 +306,8 @@ impl<'a> ScenePart<'a> {
     pub(crate) fn direction(&self, normal: [f32; 3]) -> Vector {
         let normal = wide(normal);
         let Some(rows) = &self.place else { return normal };
-        // Uses the cofactor matrix: the inverse transpose times the determinant. It exists for singular matrices, too.
+        // Uses the cofactor matrix: it equals the inverse transpose times the determinant, but also exists for singular
+        // matrices.
         let [a, b, c] = [0, 1, 2].map(|row| [rows[row][0], rows[row][1], rows[row][2]].map(f64::from));
         let cofactors = [cross(b, c), cross(c, a), cross(a, b)];
         cofactors.map(|row| dot(row, normal))

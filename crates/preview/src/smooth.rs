@@ -1,7 +1,7 @@
-//! Computes normals for meshes with smoothing groups but without normals: the area-weighted mean over the adjacent
-//! faces in the same group.
+//! Computes normals for meshes with smoothing groups or smooth faces, but without normals: the area-weighted mean over
+//! the adjacent faces in the same group.
 //!
-//! Meshes without smoothing groups are flat-shaded. Stored normals are handled in [`crate::surface`].
+//! Other meshes without normals are flat-shaded. Stored normals are handled in [`crate::surface`].
 
 use polyhaul_geometry::linear::{Vector, add, cross, subtract, wide};
 use polyhaul_model::Mesh;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 /// Accumulated face normals per position and smoothing group.
 #[derive(Debug)]
 pub(crate) struct SmoothNormals {
-    /// Per position: the first smoothing group found there, and its sum; group 0 if none.
+    /// Per position: the first smoothing group found at the position, and the group's sum; group 0 if none.
     firsts: Vec<(u32, [f32; 3])>,
     /// Sums of the few additional groups at a position, keyed by position and group.
     others: HashMap<(u32, u32), [f32; 3]>,

@@ -20,7 +20,8 @@ const TILE: usize = 16;
 const TURN: usize = 16 << 10;
 /// Added to the screen-space variance, so that no splat is smaller than a pixel.
 const BLUR: f64 = 0.3;
-/// Minimum opacity of splats drawn. A pixel is complete when its transmittance is at most [`OPAQUE`].
+/// Minimum opacity of a drawn splat, and minimum alpha of a splat at a pixel. A pixel is complete when its
+/// transmittance is at most [`OPAQUE`].
 const FAINTEST: f32 = 1.0 / 255.0;
 const OPAQUE: f32 = 1e-4;
 /// Maximum alpha of a splat at a pixel.

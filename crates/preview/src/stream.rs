@@ -1,8 +1,8 @@
 //! Renders a mesh while it is read: triangles are drawn as they arrive, without building a model.
 //!
-//! Surfaces are flat: a sample stores its triangle's normal and mean color. The camera is placed by all positions if
-//! the file starts with them, otherwise by a sample. If the sample missed part of the mesh, or there was none, the file
-//! is read again ([`Streamed::Again`]).
+//! Surfaces are flat: a sample stores its triangle's normal and mean color. The camera is placed according to all
+//! positions if the file starts with them, otherwise according to a sample. If the sample missed part of the mesh, or
+//! if there was no sample, the file is read again ([`Streamed::Again`]).
 
 use crate::batch::Batch;
 use crate::brush::Brush;
@@ -20,8 +20,8 @@ use polyhaul_pipeline::run::{Phase, span};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How far a mesh may exceed its sampled bounds on each side, as a fraction of its size: less than the picture's margin
-/// of 4.3 %.
+/// Maximum distance by which a mesh may exceed its sampled bounds on each side, as a fraction of the size of the
+/// bounds: less than the picture's margin of 4.3 %.
 const TOLERANCE: f32 = 0.035;
 /// Work units for large triangles granted per byte of the file.
 const BYTE_WORK: u64 = 8;

@@ -53,7 +53,7 @@ impl SceneSurfaces<'_> {
         }
     }
 
-    /// The segment that starts at a corner. With a material it is lit as a ribbon facing the camera.
+    /// The segment that starts at a corner. With a material, it is lit as a ribbon facing the camera.
     fn line(&self, part: &ScenePart<'_>, corner: usize) -> SeenSurface {
         let material = part.slots.and_then(|slots| *slots.first()?);
         let Some(number) = material else { return SeenSurface::new(None, DARK_GRAY, corner as u32) };

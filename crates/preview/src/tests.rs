@@ -1,4 +1,4 @@
-//! Compares pictures with casting a ray through every sample, and with variants that must not differ.
+//! Compares pictures with the result of casting a ray through every sample, and with variants that must not differ.
 
 use super::*;
 use crate::frame::{PLACES, SAMPLES};
@@ -92,7 +92,7 @@ fn every_sample_shows_what_a_ray_meets_first() {
     assert!(same as f64 > 0.999 * total as f64, "{same} of {total}");
 }
 
-/// Distance of a face along a ray, from its plane and the sides of its edges.
+/// Distance at which a ray hits a face: intersects the plane of the face, and tests the point against its edges.
 fn meet(parts: &SceneParts<'_>, face: usize, camera: &Camera, ray: [f64; 3]) -> Option<f64> {
     let part = &parts.parts[0];
     let [a, b, c] = [0, 1, 2].map(|corner| wide(part.corner(3 * face + corner)));
@@ -275,7 +275,7 @@ fn pieces_are_drawn_as_the_model_is() {
             }
         };
         assert_eq!(readings, if number < 2 { 1 } else { 2 }, "{number}");
-        // Sampled bounds differ.
+        // Bounds from a sample differ from the exact ones.
         if number == 1 {
             continue;
         }
@@ -339,7 +339,7 @@ fn instanced() -> (Scene, Vec<Range<usize>>, Vec<PlacedInstance>) {
 fn instances_are_where_flattened_objects_are() {
     let (scene, definitions, mut instances) = instanced();
     instances.truncate(40);
-    // Lines have no pixel width when ray-cast.
+    // Only rasterized lines have a width in pixels.
     instances.retain(|instance| instance.definition == 0);
     let instanced = Instanced {
         scene: &scene,
@@ -436,7 +436,7 @@ fn what_is_drawn_first_is_where_rays_would_meet_it() {
     for eye in [[3.5, 2.5, -3.0], [3.5, 2.5, -0.2], [2.0, 1.0, -0.5]] {
         let (first, cast, has_rays) = draw(&definitions, &instances, eye);
         let (_, drawn, has_other_rays) = draw(&own_definitions, &own_instances, eye);
-        // From within an instance, it may hide all others.
+        // An instance that contains the camera may hide all others.
         assert!(!has_other_rays && (has_rays || eye[2] > -1.0));
         let differing = |a: &Image, b: &Image| {
             let pixels = bytes(a).chunks(4).zip(bytes(b).chunks(4));

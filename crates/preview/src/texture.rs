@@ -1,6 +1,6 @@
 //! Material textures: mip-mapped images, color lookup and opacity tests.
 //!
-//! Decodes and scales nothing; images arrive as mip levels in a [`TextureImage`].
+//! This module neither decodes nor scales images: they arrive as mip levels in a [`TextureImage`].
 
 use crate::color::linear;
 use polyhaul_model::Array;
@@ -26,7 +26,7 @@ pub enum MapPurpose {
 /// The image channel that determines opacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MapChannel {
-    /// Alpha if the image has transparent pixels, otherwise brightness.
+    /// Alpha for color maps. For opacity maps, alpha if the image has transparent pixels, otherwise brightness.
     #[default]
     Auto,
     /// Alpha channel.
@@ -95,7 +95,7 @@ impl Textures {
         Ok(())
     }
 
-    /// Appends an image; `None` keeps the index of a missing one.
+    /// Appends an image; `None` reserves the index of a missing image.
     ///
     /// # Errors
     /// If out of memory.
@@ -156,7 +156,7 @@ impl Textures {
 }
 
 impl TextureImage {
-    /// Whether a pixel is transparent. Checks a small level: mip mapping keeps holes at every level.
+    /// Whether any pixel is transparent. Checks only a small level, because mip mapping keeps holes at every level.
     fn is_open(&self) -> bool {
         let level = self.levels.iter().find(|(size, _)| size[0].max(size[1]) <= 256).or(self.levels.last());
         level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))

@@ -63,7 +63,7 @@ impl SceneParts<'_> {
         self.distinct(|part| part.corners().len() as u64)
     }
 
-    /// Sums a value over meshes, using each mesh's largest part.
+    /// Sums a value over meshes and kinds of elements, using the part with the largest value for each.
     fn distinct(&self, value: impl Fn(&ScenePart<'_>) -> u64) -> u64 {
         let mut largest: HashMap<(*const Mesh, u8), u64> = HashMap::new();
         for part in &self.parts {
@@ -94,7 +94,7 @@ impl SceneParts<'_> {
         Ok(())
     }
 
-    /// Hides parts that duplicate an earlier one (same elements, same transform); returns whether there are any.
+    /// Hides parts that duplicate an earlier one (same elements, same transform); returns whether any part was hidden.
     pub(crate) fn hide_repeats(&mut self) -> Result<bool> {
         let mut has_hidden = false;
         let mut shown = HashSet::new();
@@ -110,7 +110,7 @@ impl SceneParts<'_> {
         Ok(has_hidden)
     }
 
-    /// Draws parts as points, at the highest density within the limit.
+    /// Shows parts as points, halving the density until the work is within the limit.
     pub(crate) fn show_points(&mut self, camera: &Camera, size: [usize; 2], limit: u64) -> Result<()> {
         let areas = self.areas(camera, size)?;
         let mut per_pixel = PER_PIXEL;

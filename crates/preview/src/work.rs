@@ -10,7 +10,7 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::RunOptions;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How much work a picture may take before it becomes coarser.
+/// The work that a picture may take before it becomes coarser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkBudget {
     /// About a second of one thread, plus time proportional to the scene: pictures become coarser only if a scene

@@ -37,7 +37,8 @@ impl<'o> Chooser<'o> {
     /// Evaluates the filter and the box for rows, which can be in any order.
     ///
     /// # Errors
-    /// [`polyhaul_model::error::ErrorKind::Usage`] if a column does not exist or contains lists; cancellation.
+    /// [`polyhaul_model::error::ErrorKind::Usage`] if a column does not exist or does not have one number per row;
+    /// [`polyhaul_model::error::ErrorKind::Memory`]; cancellation.
     pub fn look(&self, fields: &Fields<'_>) -> Result<Passed> {
         let RowOptions { filter, bounds, .. } = self.options;
         let rows = fields.rows();
@@ -73,7 +74,8 @@ impl<'o> Chooser<'o> {
         self.set.extend(&words, rows)
     }
 
-    /// Like [`Chooser::add`], but returns the final set of these rows. Not possible for a sample.
+    /// Like [`Chooser::add`], but returns the final set of these rows. Ignores [`RowOptions::sample`], which needs the
+    /// total number of rows that pass.
     ///
     /// # Errors
     /// The same errors as [`Chooser::add`].
@@ -113,7 +115,7 @@ impl<'o> Chooser<'o> {
     }
 }
 
-/// Rows that pass the filter and are in the box.
+/// Rows that pass the filter and are in the box, as a bit per evaluated row.
 pub struct Passed {
     words: Vec<u64>,
     rows: usize,
@@ -155,8 +157,8 @@ fn narrow(words: &mut [u64], values: &[f64], passes: impl Fn(f64) -> bool) {
     }
 }
 
-/// Selects a random subset of given size, all with the same probability (Knuth, The Art of Computer Programming, volume
-/// 2, 3.4.2, algorithm S).
+/// Selects a random subset of a given size; all subsets have the same probability (Knuth, The Art of Computer
+/// Programming, volume 2, 3.4.2, algorithm S).
 struct Picks {
     left: u64,
     wanted: u64,

@@ -4,7 +4,7 @@ use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Table, Values, map_values, names, with_values};
 
-/// Names of columns with vertex indices; empty if the table has none.
+/// Returns the names of the columns with vertex indices; empty if the table has none.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for triangle strips, which cannot lose a vertex.
@@ -31,7 +31,7 @@ fn is_integer(values: &Values) -> bool {
     !matches!(values, Values::F32(_) | Values::F64(_))
 }
 
-/// The rows of a table whose vertices are all kept.
+/// Returns the rows of a table whose vertices are all kept.
 pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> Result<RowSet> {
     let columns = names.iter().map(|name| found(table, name)).collect::<Result<Vec<_>>>()?;
     let mut set: Option<RowSet> = None;
@@ -48,13 +48,13 @@ pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> 
     set.map_or_else(|| RowSet::from_fn(table.row_count, |_| Ok(true)), Ok)
 }
 
-/// Index of a column that the complete table is known to have.
+/// Returns the index of a column that the complete table is known to have.
 fn found(table: &Table, name: &str) -> Result<usize> {
     let place = table.columns.iter().position(|column| column.name == name);
     place.ok_or_else(|| Error::new(ErrorKind::Internal, format!("the column `{name}` was not read")))
 }
 
-/// Range of a row's values.
+/// Returns the range of a row's values.
 fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
     match column.offsets.as_deref().and_then(|offsets| offsets.get(row..row + 2)) {
         Some(&[start, end]) => start as usize..end as usize,
@@ -71,7 +71,7 @@ fn checked(index: i128, table: &Table, vertices: &RowSet) -> Result<u64> {
     })
 }
 
-/// Replaces vertex indices by new ones. All these vertices must be kept.
+/// Replaces vertex indices with the new ones. All vertices that they refer to must be kept.
 #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
 pub(crate) fn renumber(table: &mut Table, names: &[String], vertices: &RowSet) -> Result<()> {
     for name in names {

@@ -11,7 +11,7 @@ const MAX_LISTED: usize = 20;
 pub struct Fields<'a> {
     fields: Vec<(&'a str, Field<'a>)>,
     rows: usize,
-    /// Whether the columns are those of a table, in its order.
+    /// Whether the fields are the columns of a table, in order.
     is_table: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Field<'a> {
     Exact(&'a [[f64; 3]], usize),
     /// A component of transformed double-precision positions.
     MovedExact(&'a [[f64; 3]], [f64; 4]),
-    /// Unusable as a number per row, for this reason.
+    /// Not usable, for this reason: there is not one number per row.
     Unfit(&'static str),
 }
 
@@ -37,7 +37,7 @@ const LISTS: Field<'_> = Field::Unfit("contains lists, not one number per row");
 const MANY_PLACES: Field<'_> =
     Field::Unfit("differs between the objects that share the mesh, because their transforms differ");
 
-/// Transform by which the objects of a mesh place it.
+/// The transform with which the objects of a mesh place it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Placement<'a> {
     AsIs,
@@ -56,7 +56,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Accesses the arrays of a mesh with one value per vertex: `x y z`, `nx ny nz`, `u v`, `red green blue alpha`, and
-    /// its columns. Positions are in world space.
+    /// the vertex columns without lists. Positions are in world space.
     pub(crate) fn of_mesh(mesh: &'a Mesh, placement: Placement<'a>) -> Fields<'a> {
         let mut fields: Vec<(&str, Field<'_>)> = Vec::new();
         for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {

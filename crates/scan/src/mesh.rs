@@ -15,12 +15,13 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_spill::paced;
 
-/// Keeps vertices of a scene: those in `chosen`, numbered across all meshes, or else those that the options select.
-/// Then applies the transform in the options.
+/// Keeps vertices of a scene: those in `chosen`, numbered across all meshes, or, if it is `None`, those that the
+/// options select. Then applies the transform in the options.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if a column does not exist or the result cannot be transformed; [`ErrorKind::Unsupported`] for
-/// a renderer scene; [`ErrorKind::Memory`]; cancellation.
+/// a renderer scene, if `chosen` does not have one row per vertex, or if only some of the objects that share a mesh
+/// have a transform; [`ErrorKind::Memory`]; cancellation.
 pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOptions, run: &RunOptions) -> Result<()> {
     if scene.render.is_some() {
         let error = Error::new(ErrorKind::Unsupported, "cannot filter the vertices of a renderer scene");
@@ -42,8 +43,8 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
     options.transform.iter().try_for_each(|matrix| place::move_scene(scene, matrix, run))
 }
 
-/// Keeps the vertices of a scene for which `keeps` returns `true`; it is called with vertex numbers across all meshes,
-/// in order.
+/// Keeps the vertices of a scene for which `keeps` returns `true`. `keeps` is called in order with vertex numbers,
+/// which count across all meshes.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`].
@@ -62,7 +63,7 @@ fn choose(scene: &Scene, options: &RowOptions, run: &RunOptions) -> Result<RowSe
     chooser.finish()
 }
 
-/// Object indices by mesh.
+/// Returns the indices of the objects of each mesh.
 pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
     let mut by_mesh: Vec<Vec<usize>> = Vec::new();
     by_mesh.try_reserve_exact(scene.meshes.len()).map_err(|_| Error::memory("objects"))?;
@@ -75,7 +76,7 @@ pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
     Ok(by_mesh)
 }
 
-/// Transform by which the objects of a mesh place it.
+/// Returns the transform with which the objects of a mesh place it.
 fn placement<'s>(scene: &'s Scene, objects: &[usize]) -> Placement<'s> {
     let mut transforms = objects.iter().map(|&object| &scene.objects[object].transform);
     let Some(first) = transforms.next() else { return Placement::AsIs };
@@ -106,7 +107,7 @@ fn keep_meshes(scene: &mut Scene, set: &RowSet) -> Result<()> {
 /// The parts of a mesh to keep.
 struct Kept<'s> {
     vertices: &'s RowSet,
-    /// Number of the mesh's first vertex in that set.
+    /// Row of the mesh's first vertex in `vertices`.
     first: u64,
     /// Number of kept vertices of the previous meshes.
     before: u64,
@@ -114,11 +115,12 @@ struct Kept<'s> {
     lines: RowSet,
     points: RowSet,
     curves: RowSet,
-    /// The number of kept corners before each face, and of all; empty unless uvs or normals are stored per corner.
+    /// The number of kept corners before each face, followed by their total; empty unless uvs or normals are stored per
+    /// corner.
     corners: Vec<u32>,
 }
 
-/// Computes the number of kept corners before each face, and of all.
+/// Computes the number of kept corners before each face, followed by their total.
 fn corners_before(faces: &Elements, set: &RowSet) -> Result<Vec<u32>> {
     let mut before: Vec<u32> = zeroed(faces.len() + 1, "corners")?;
     let mut sum = 0;
@@ -152,12 +154,12 @@ impl<'s> Kept<'s> {
         })
     }
 
-    /// New index of a vertex.
+    /// Returns the new index of a vertex.
     fn vertex(&self, position: u32) -> u32 {
         (self.vertices.rank(self.first + u64::from(position)) - self.before) as u32
     }
 
-    /// New index of a face corner.
+    /// Returns the new index of a face corner.
     fn corner(&self, faces: &Elements, corner: u32) -> u32 {
         let face = faces.offsets.partition_point(|&offset| offset <= corner).saturating_sub(1);
         let before = self.corners.get(face).copied().unwrap_or(0);
@@ -202,7 +204,7 @@ impl<'s> Kept<'s> {
         Ok(())
     }
 
-    /// Updates positions in the element order, which are stored as counts of preceding elements.
+    /// Updates the positions of runs and curves in the element order, which are stored as counts of preceding elements.
     fn move_runs(&self, mesh: &mut Mesh) {
         let mut runs = [&mut mesh.material_runs, &mut mesh.group_runs, &mut mesh.smoothing_runs].map(std::mem::take);
         for run in runs.iter_mut().flatten() {
@@ -273,7 +275,7 @@ impl<'s> Kept<'s> {
     }
 }
 
-/// Keeps values, the first of which is number `first` of the set; attributes that the mesh lacks stay empty.
+/// Keeps values, the first of which is row `first` of the set. Attributes that the mesh lacks stay empty.
 fn keep<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64) -> Result<()> {
     let count = values.len();
     if count == 0 { Ok(()) } else { keep_values(values, set, first, count) }

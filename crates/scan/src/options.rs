@@ -6,10 +6,11 @@ use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::{OptionKind, OptionValue};
 
 polyhaul_model::options! {
-    /// Which rows of a table, or vertices of a mesh, are kept, and where they are moved. Everything by default.
+    /// The rows of a table, or vertices of a mesh, to keep, and their transform. By default, everything is kept
+    /// unchanged.
     ///
-    /// The filter and the box see the values of the file. Of the rows that pass both, every n-th is kept, then a sample
-    /// of those; what is left is moved.
+    /// The filter and the box are evaluated on the values of the file. Of the rows that pass both, every n-th is kept;
+    /// of those, a random sample; the rows that remain are transformed.
     #[derive(Clone, Debug, PartialEq)]
     pub struct RowOptions in "rows" {
         /// Keep rows or vertices that match, such as `opacity > 0.05 and z < 10`. Columns are named as in the file; in
@@ -30,12 +31,12 @@ polyhaul_model::options! {
 }
 
 impl RowOptions {
-    /// Whether all rows are kept and none is moved.
+    /// Whether all rows are kept and none of them is transformed.
     pub fn is_everything(&self) -> bool {
         *self == RowOptions::default()
     }
 
-    /// Whether all rows are kept, moved or not.
+    /// Whether all rows are kept, transformed or not.
     pub fn keeps_all(&self) -> bool {
         RowOptions { transform: None, ..self.clone() }.is_everything()
     }
@@ -55,7 +56,7 @@ impl RowOptions {
     /// Fails if the options are invalid.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`].
+    /// [`ErrorKind::Usage`] if `every` is 0 or the box is empty.
     pub fn check(&self) -> Result<()> {
         let usage = |message: String| Err(Error::new(ErrorKind::Usage, message));
         if self.every == 0 {

@@ -17,8 +17,8 @@ use polyhaul_spill::paced;
 /// multiplies column vectors from the left.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there are no positions, the matrix is not a valid transform, or it would shear splats or
-/// scale them non-uniformly; any error from [`SplatMotion::apply`]; cancellation.
+/// [`ErrorKind::Usage`] if there are no positions, the matrix is not a valid transform, or the matrix would shear
+/// splats or scale them nonuniformly; any error from [`SplatMotion::apply`]; cancellation.
 pub fn move_table(table: &mut Table, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let triple = |names: [&str; 3]| match names.map(|name| find(table, name)) {

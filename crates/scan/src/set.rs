@@ -37,7 +37,7 @@ impl RowSet {
         row < self.rows && self.words[(row / 64) as usize] >> (row % 64) & 1 == 1
     }
 
-    /// The number of kept rows before `row`, which is its new index if it is kept.
+    /// The number of kept rows before `row`. For a kept row, this is the new index.
     pub fn rank(&self, row: u64) -> u64 {
         if row >= self.rows {
             return self.kept;
@@ -80,7 +80,7 @@ impl RowSet {
         Ok(set)
     }
 
-    /// Appends rows: bit `i` of the words is row `i` of them.
+    /// Appends rows: bit `i` of `bits` is 1 if the `i`-th of them is kept.
     pub(crate) fn extend(&mut self, bits: &[u64], rows: usize) -> Result<()> {
         self.words.try_reserve(bits.len() + 1).map_err(|_| Error::memory("the rows to keep"))?;
         let shift = self.rows % 64;
@@ -103,7 +103,7 @@ impl RowSet {
         Ok(())
     }
 
-    /// Removes kept rows for which `keeps` returns `false`; it is called once for each, in order.
+    /// Removes kept rows for which `keeps` returns `false`. `keeps` is called once for each kept row, in order.
     pub(crate) fn retain(&mut self, mut keeps: impl FnMut() -> bool) {
         for word in &mut self.words {
             let mut left = *word;
@@ -117,7 +117,7 @@ impl RowSet {
         }
     }
 
-    /// Computes the counts, after the last change.
+    /// Computes the counts; to be called after the last change.
     pub(crate) fn seal(&mut self) -> Result<()> {
         let steps = self.words.len().div_ceil(STEP);
         self.before.clear();

@@ -1,7 +1,7 @@
 //! Selects and keeps rows of tables, in parts.
 //!
-//! In a file of several tables, rows are selected from the vertices. Faces and edges are kept if all their vertices
-//! are, and are renumbered.
+//! In a file of several tables, rows are selected from one of them, by default the vertices. If rows of the vertices
+//! are selected, faces and edges are kept if all their vertices are, and are renumbered.
 
 use crate::chooser::{Chooser, Passed};
 use crate::elements::{index_columns, renumber, whole_rows};
@@ -34,11 +34,11 @@ pub struct TableChooser<'o> {
 pub enum Looked {
     /// Rows of the table from which rows are selected.
     Rows(Passed),
-    /// The number of kept rows of another table.
+    /// The number of kept rows of a table other than the target.
     Kept(u64),
 }
 
-/// Rows of the target table: being evaluated, or decided.
+/// Rows of the target table: still being evaluated, or decided.
 enum Rows<'o> {
     Open(Chooser<'o>),
     Decided(RowSet),
@@ -74,7 +74,8 @@ pub fn wants(options: &RowOptions, column: &str) -> bool {
     is_position || options.filter.as_ref().is_some_and(|filter| filter.wants(column))
 }
 
-/// Index of the table from which rows are selected: the one with this name, the only one, or the vertices.
+/// Returns the index of the table from which rows are selected: the one called `element` or, if that is `None`, the
+/// only one or the vertices.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if there is no such table.
@@ -189,8 +190,8 @@ impl TableChoice<'_> {
         self.counts.get(number).copied().unwrap_or(0)
     }
 
-    /// Whether the first list of a table, which may be removed, is too long for the smallest type of list lengths, so
-    /// that its length says nothing about the remaining lists.
+    /// Whether the first list of a table has more than 255 values, too many for the smallest type of list lengths, and
+    /// may be removed: its length then says nothing about the remaining lists.
     pub fn may_lose_longest_list(&self, number: usize, head: &Table) -> bool {
         let is_long = |offsets: &Array<u32>| offsets.get(1).is_some_and(|&end| end > u32::from(u8::MAX));
         let is_filtered = number == self.target || self.indices.get(number).is_some_and(|names| !names.is_empty());
@@ -372,7 +373,7 @@ pub(crate) fn keep_values<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u
     Ok(())
 }
 
-/// Keeps the values of lists, and their offsets.
+/// Keeps the lists of the rows in `chosen`: their values and offsets.
 pub(crate) fn keep_lists<T: Copy>(
     values: &mut Array<T>,
     offsets: &mut Vec<u32>,

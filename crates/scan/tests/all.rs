@@ -1,4 +1,5 @@
-//! Compares filters with the same conditions in Rust, and tables and meshes with their rows, one by one.
+//! Compares filters with the same conditions in Rust, and filtered tables and meshes with the original rows, one by
+//! one.
 
 use polyhaul_model::error::ErrorKind;
 use polyhaul_model::{Bounds, Column, Counts, Domain, Elements, Mesh, NONE, Object, Run, Scene, Table, Values};
@@ -172,7 +173,7 @@ fn parts_choose_what_the_whole_chooses() {
     let sample = rows(&table, &base.clone().with_sample(Some(100)), 1);
     assert_eq!(sample.len(), 100);
     assert!(sample.iter().all(|row| passing.contains(row)));
-    // The sample is not taken from the start only.
+    // The sample is not taken only from the start.
     assert!(sample[..50].iter().any(|row| *row > 500) && sample.iter().any(|row| *row > 2500));
     assert_eq!(rows(&table, &RowOptions::default().with_sample(Some(10_000)), 1).len(), 3000);
 }
@@ -336,7 +337,7 @@ fn value_of(column: &Column, row: usize) -> f32 {
     values[row]
 }
 
-/// A mesh with everything that refers to vertices, faces, corners or counts; values identify their item.
+/// A mesh with everything that refers to vertices, faces, corners or counts; each value identifies its item.
 fn everything(rows: usize, faces: usize, domain: Domain) -> Mesh {
     let mut offsets = vec![0_u32];
     let mut corners = Vec::new();

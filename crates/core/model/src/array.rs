@@ -1,7 +1,7 @@
-//! An array that owns its memory or shares another owner's.
+//! An array that owns its memory or shares that of another owner.
 //!
-//! Readers create arrays that own their elements. Callers can pass data that they already have, in a Python buffer or
-//! in the host's memory, without copying: it is copied on write.
+//! Readers create arrays that own their elements. Callers can pass existing data, such as a Python buffer or memory of
+//! the host, without copying it: shared elements are copied on write.
 
 use std::collections::TryReserveError;
 use std::fmt;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 pub struct Array<T> {
-    /// Empty if `owner` has the elements.
+    /// Empty if there is an `owner`, which then has the elements.
     owned: Vec<T>,
     owner: Option<Arc<dyn AsRef<[T]> + Send + Sync>>,
 }

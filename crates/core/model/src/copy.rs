@@ -21,7 +21,7 @@ pub fn scene(scene: &Scene) -> Result<Scene> {
     })
 }
 
-/// Copies a renderer scene. The copy shares the values, which never change.
+/// Copies a renderer scene. The copy shares the large arrays of its segments, which never change.
 pub fn render(render: &Render) -> Result<Render> {
     let instances = &render.instances;
     Ok(Render {
@@ -61,8 +61,8 @@ fn segment(segment: &Segment) -> Result<Segment> {
     })
 }
 
-/// Copies some rows of a column. A row out of range is skipped in a column of numbers, and empty in a column of lists.
-/// A column without rows stays empty.
+/// Copies some rows of a column. A row out of range is skipped in a column of numbers and becomes an empty list in a
+/// column of lists.
 pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
     let name = column.name.clone();
     let Some(offsets) = &column.offsets else {

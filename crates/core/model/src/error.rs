@@ -1,8 +1,7 @@
 //! The error type of all crates, and the diagnostic that errors and warnings share.
 //!
-//! [`Error`] and [`Warning`] contain a [`Diagnostic`]: a message, the expected content, the file, line, column and byte
-//! offset, and the line itself. This module prints nothing; the command renders diagnostics in
-//! `surfaces/cli/src/render.rs`.
+//! [`Error`] and [`Warning`] contain a [`Diagnostic`]: a message, the expected content, a hint, the location, and the
+//! source line. This module prints nothing; the command renders diagnostics in `surfaces/cli/src/render.rs`.
 
 use crate::printable::printable;
 use crate::severity::Severity;
@@ -22,7 +21,7 @@ pub enum ErrorKind {
     Malformed,
     /// The data exceeds one of the caller's limits, which the message names.
     Limit,
-    /// The data uses a feature that polyhaul does not support or, with `WriteOptions::strict`, contains something that
+    /// The data uses a feature that polyhaul does not support or, with `strict`, contains something that the model or
     /// the target format cannot store.
     Unsupported,
     /// The operating system reported an error: a missing file, a full disk, a closed pipe.
@@ -59,7 +58,7 @@ impl ErrorKind {
 /// A location in a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The file name, as given by the caller.
+    /// The file name; for the main file, as given by the caller.
     pub file: Arc<str>,
     /// The line number, starting at 1.
     pub line: Option<u64>,
@@ -97,7 +96,7 @@ pub struct Diagnostic {
     pub excerpt: Option<Excerpt>,
 }
 
-/// A problem that did not stop the job: something repaired, skipped or missing.
+/// A problem that did not stop the job: something repaired, skipped, dropped or missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The kind of warning, as a short, stable name (`missing-material`).
@@ -143,8 +142,8 @@ impl Error {
         Diagnostic::new(message).into_error(kind)
     }
 
-    /// Creates an error from an I/O error, of the operating system or a host's callback, that occurred while `doing`
-    /// something with `file`.
+    /// Creates an error from an I/O error that occurred while `doing` something with `file`. Its kind is `Cancelled` if
+    /// the job was stopped, `Host` if a callback of the host failed, `Memory` if memory ran out, and `Io` otherwise.
     pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
         if polyhaul_bytes::Stopped::caused(&error) {
             return Error::cancelled();
@@ -162,7 +161,7 @@ impl Error {
         Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)), needed: None }))
     }
 
-    /// Creates the error that allocating `what` ran out of memory.
+    /// Creates the error for running out of memory while allocating `what`.
     pub fn memory(what: &str) -> Error {
         Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
     }
@@ -172,13 +171,13 @@ impl Error {
         Error::new(ErrorKind::Cancelled, "cancelled")
     }
 
-    /// Adds the value that the exceeded limit would need.
+    /// Adds the value to which the exceeded limit would have to be raised.
     pub fn with_needed(mut self, needed: u64) -> Error {
         self.0.needed = Some(needed);
         self
     }
 
-    /// Returns the value that the exceeded limit would need, if known.
+    /// Returns the value to which the exceeded limit would have to be raised, if known.
     pub fn needed(&self) -> Option<u64> {
         self.0.needed
     }
@@ -218,7 +217,7 @@ impl Error {
     /// Returns the I/O error that caused this one, from the operating system or a host's reader or callback.
     ///
     /// If a host wrapped its own error in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
-    /// compressed data, it is a `polyhaul_bytes::DecompressError`.
+    /// compressed data, `get_ref` returns a `polyhaul_bytes::DecompressError`.
     pub fn io_error(&self) -> Option<&std::io::Error> {
         self.0.source.as_deref()
     }
@@ -230,8 +229,8 @@ impl Error {
     }
 }
 
-/// Returns the hint to raise the limit `name`, which has this name on every surface. The command recognizes this text
-/// and replaces the name with its flag.
+/// Returns the hint to raise the limit `name`. The limit has this name on every surface; the command recognizes this
+/// text and replaces the name with its flag.
 pub fn limit_hint(name: &str) -> String {
     format!("raise the limit `{name}`")
 }
@@ -259,8 +258,8 @@ pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Number of items between checks of the memory limit. A growing list that is spilled to disk must leave memory, and
-/// nothing else may trigger that.
+/// Number of items between checks of the memory limit. The pages of a growing list on disk must be released from
+/// memory, and possibly nothing else triggers that.
 const ITEMS_PER_CHECK: usize = 1024;
 
 /// Copies `items` without excess capacity. The out-of-memory error names `what`.
@@ -280,7 +279,7 @@ pub fn try_string(text: &str) -> Result<String> {
 }
 
 impl Excerpt {
-    /// Maximum number of bytes to show before and after the marked range.
+    /// Maximum number of bytes to show of the marked range, and of the text on each side of it.
     const MAX_AROUND: usize = 80;
 
     /// Creates a window of `line` around the byte range `marked`. [Active](crate::printable) characters become spaces,
@@ -393,7 +392,7 @@ impl std::error::Error for Error {
 mod tests {
     use super::*;
 
-    /// In the form that editors and terminals recognize.
+    /// Editors and terminals recognize this form.
     #[test]
     fn places_are_lines_and_columns_or_offsets() {
         let place = Place { file: "a\u{1b}.obj".into(), line: Some(7), column: Some(3), offset: Some(90) };

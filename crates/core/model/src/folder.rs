@@ -2,7 +2,7 @@
 //! scene is written elsewhere.
 //!
 //! Plain data: this module does not access the file system. The folder does not count as content, so scenes that differ
-//! only in their folders are equal. `references` resolves names.
+//! only in their folders are equal. The module `references` of `polyhaul` resolves names.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ impl SourceFolder {
         FolderPlace { scene: folder.into(), ..FolderPlace::default() }.into()
     }
 
-    /// Returns the same folder with a material library's folder, where names are looked up first.
+    /// Returns the same folder with a material library's folder, where names are looked up first. An unknown folder
+    /// stays unknown.
     #[must_use]
     pub fn with_library(&self, library: impl Into<PathBuf>) -> SourceFolder {
         self.0.as_deref().map_or_else(SourceFolder::default, |place| {

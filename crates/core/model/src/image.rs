@@ -34,11 +34,11 @@ pub struct Image {
     pub color_space: ColorSpace,
     /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
-    /// Channels other than color and alpha (depth, IDs, normals, other layers), in file order. An extra channel with
-    /// the same name as a [`ColorChannel`] has the exact values of that color, which are rounded in `samples`.
+    /// Channels other than color and alpha (depth, IDs, normals, other layers), in file order. If an extra channel has
+    /// the same name as a [`ColorChannel`], it has the exact values of that color, and `samples` has rounded ones.
     pub extra: Vec<ImageChannel>,
-    /// The name and type in the file of each sample of a pixel, in sample order; empty for formats without named
-    /// channels. Used to write EXR.
+    /// For each sample of a pixel, in order: the name and type of its channel in the file. Empty for formats without
+    /// named channels. Used to write EXR.
     pub stored: Vec<ColorChannel>,
     /// Additional attributes of the file. EXR writes them unchanged, HDR only the exposure.
     pub attributes: Vec<ImageAttribute>,
@@ -52,9 +52,10 @@ pub struct Image {
 pub struct ColorProfile {
     /// An ICC profile.
     pub icc: Option<Vec<u8>>,
-    /// Primaries, transfer, matrix and range, as code points of ITU-T H.273 (`cICP` in PNG).
+    /// Color primaries, transfer function, matrix coefficients and full-range flag, as code points of ITU-T H.273
+    /// (`cICP` in PNG).
     pub code_points: Option<[u8; 4]>,
-    /// The exponent from light to samples, times 100,000 (`gAMA` in PNG).
+    /// The exponent that converts light to samples, times 100,000 (`gAMA` in PNG).
     pub gamma: Option<u32>,
     /// x and y of white, red, green and blue, times 100,000 (`cHRM` in PNG).
     pub chromaticities: Option<[u32; 8]>,
@@ -160,7 +161,7 @@ pub enum Channels {
     Rgba,
 }
 
-/// The samples of an image, in one type.
+/// The samples of an image, all of the same type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Samples {
     /// 0 to 255.
@@ -192,13 +193,13 @@ pub struct ImagePart {
     pub width: usize,
     /// Height in pixels.
     pub height: usize,
-    /// Whether it is a deep image, which is not supported.
+    /// Whether the part is a deep image, which is not supported.
     pub is_deep: bool,
     /// Whether this part was read.
     pub is_chosen: bool,
-    /// Number of resolution levels: 1 without mip or rip levels.
+    /// Number of resolution levels: 1 unless the part is a mipmap or a ripmap.
     pub levels: usize,
-    /// The layers of the channels in alphabetical order; channels without a layer have an empty one.
+    /// The names of the channels' layers in alphabetical order; the name is empty for channels without a layer.
     pub layers: Vec<String>,
     /// The channels in alphabetical order.
     pub channels: Vec<PartChannel>,
@@ -211,7 +212,7 @@ pub struct PartChannel {
     pub name: String,
     /// The type of its samples.
     pub kind: ChannelType,
-    /// Subsampling: the number of columns and rows per sample.
+    /// Subsampling: the number of pixel columns and of pixel rows per sample.
     pub sampling: [usize; 2],
 }
 
@@ -358,7 +359,7 @@ impl ChannelType {
         }
     }
 
-    /// Returns the bytes per sample.
+    /// Returns the number of bytes per sample.
     pub const fn bytes(self) -> usize {
         match self {
             ChannelType::U8 => 1,

@@ -43,5 +43,5 @@ pub use scene::{Axes, Axis, Bounds, Object, ObjectKind, Scene};
 pub use table::{Column, Scalar, Table, Values};
 pub use texture::{Encoding, Texel, Texture};
 
-/// The index that means "none": a corner without a UV, a face without a group.
+/// The index that means "none", for corners without a UV or faces without a group.
 pub const NONE: u32 = u32::MAX;

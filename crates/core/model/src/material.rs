@@ -5,7 +5,7 @@ use super::SourceFolder;
 /// A material with the parameters of MTL, all optional.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Material {
-    /// The name in `usemtl`.
+    /// The name, as in `usemtl`.
     pub name: String,
     /// Whether the material is used but not defined in any library. It then has only a name, and there is a warning.
     pub missing: bool,
@@ -45,10 +45,10 @@ pub struct Material {
     pub anisotropy: Option<f32>,
     /// `anisor`: rotation of the anisotropy.
     pub anisotropy_rotation: Option<f32>,
-    /// Whether alpha is blended or ignored; `None` if the opacity decides, as in MTL. This and the next four fields are
-    /// from glTF.
+    /// Whether alpha is blended (`true`) or ignored (`false`); `None` if the opacity decides, as in MTL. This and the
+    /// next four fields are from glTF.
     pub alpha_blended: Option<bool>,
-    /// Minimum alpha of visible pixels, which are then opaque; pixels below it are not drawn.
+    /// Alpha cutoff: pixels with at least this alpha are opaque, and others are not drawn.
     pub alpha_cutoff: Option<f32>,
     /// Whether back faces are culled.
     pub single_sided: bool,
@@ -67,7 +67,8 @@ pub struct Material {
 }
 
 impl Material {
-    /// Returns whether alpha is blended: as the material specifies, or because part of it is transparent.
+    /// Returns whether alpha is blended: as [`Material::alpha_blended`] specifies or, if it is `None`, whether the
+    /// opacity is below 1 or a map controls it.
     pub fn blends(&self) -> bool {
         let is_transparent = self.opacity.is_some_and(|opacity| opacity < 1.0);
         let has_map = || self.maps.iter().any(|map| matches!(map.kind, MapKind::Opacity | MapKind::Transparency));
@@ -133,7 +134,8 @@ pub enum MapKind {
     ClearcoatRoughness,
     /// `norm` or `map_Kn`.
     Normal,
-    /// Ambient occlusion (only glTF). The gain is its strength, and the base is 1 - strength.
+    /// Ambient occlusion (glTF only). In [`TextureMap::base_gain`], the gain is the strength, and the base is 1 -
+    /// strength.
     Occlusion,
 }
 
@@ -156,15 +158,15 @@ pub struct TextureMap {
     pub base_gain: Option<[f32; 2]>,
     /// `-bm`: bump multiplier.
     pub bump_multiplier: Option<f32>,
-    /// `-boost` of mip levels.
+    /// `-boost`: sharpness of the mip levels.
     pub boost: Option<f32>,
-    /// `-texres`.
+    /// `-texres`: resolution of the texture.
     pub resolution: Option<f32>,
-    /// `-blendu`.
+    /// `-blendu`: blending in the direction of u.
     pub blend_u: Option<bool>,
-    /// `-blendv`.
+    /// `-blendv`: blending in the direction of v.
     pub blend_v: Option<bool>,
-    /// `-clamp`.
+    /// `-clamp`: whether the texture is restricted to coordinates from 0 to 1.
     pub clamp: Option<bool>,
     /// `-cc`: color correction.
     pub color_correction: Option<bool>,

@@ -1,4 +1,4 @@
-//! Meshes: positions, UVs and normals with an index stream each, and the elements that use them.
+//! Meshes: positions, UVs and normals, each with its own index stream, and the elements that use them.
 
 use super::{Array, Bounds, Column};
 
@@ -16,18 +16,18 @@ pub struct Mesh {
     pub exact_positions: Array<[f64; 3]>,
     /// Rational weights: empty, or one per position (1 if the source has none).
     pub position_weights: Array<f32>,
-    /// Red, green, blue and alpha as in the source: empty, or one per position. NaN if the source has no color, alpha 1
-    /// if it has three values.
+    /// Red, green, blue and alpha as in the source: empty, or one per position. A position without a color in the
+    /// source has NaN; a color without alpha has alpha 1.
     pub colors: Array<[f32; 4]>,
     /// Texture coordinates u, v.
     pub uvs: Array<[f32; 2]>,
-    /// How corners refer to UVs.
+    /// The mapping from corners to UVs.
     pub uv_domain: Domain,
     /// The third texture coordinate: empty, or one per UV (0 if the source has none).
     pub uv_depths: Array<f32>,
     /// Normals, not necessarily of unit length.
     pub normals: Array<[f32; 3]>,
-    /// How corners refer to normals.
+    /// The mapping from corners to normals.
     pub normal_domain: Domain,
     /// Polygons of at least three corners.
     pub faces: Elements,
@@ -45,7 +45,7 @@ pub struct Mesh {
     pub smoothing_runs: Vec<Run>,
     /// The text of each distinct group statement; a statement with several names is one space-separated entry.
     pub groups: Vec<String>,
-    /// The material slot of each face; if empty, all faces use slot 0. Slots that the object lacks mean no material.
+    /// The material slot of each face; if empty, all faces use slot 0. A slot that the object lacks means no material.
     pub face_materials: Array<i32>,
     /// The shading of each face: 0 is flat, other values are smooth. If empty, shading is unspecified.
     pub face_smooth: Array<u8>,
@@ -59,7 +59,7 @@ pub struct Mesh {
     pub face_columns: Vec<Column>,
 }
 
-/// How corners refer to the values of an attribute.
+/// The mapping from corners to the values of an attribute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Domain {
     /// Through a separate index stream ([`Elements::corner_uvs`], [`Elements::corner_normals`]).
@@ -145,7 +145,8 @@ pub struct Counts {
 }
 
 impl Run {
-    /// Returns the value that applies to a face: the value of the last run that starts at or before it.
+    /// Returns the value that applies to a face: the value of the last run that starts at or before it; `None` if there
+    /// is no such run.
     pub fn at_face(runs: &[Run], face: usize) -> Option<u32> {
         let next = runs.partition_point(|run| run.at.faces as usize <= face);
         runs.get(next.checked_sub(1)?).map(|run| run.value)
@@ -220,13 +221,15 @@ impl Mesh {
         }
     }
 
-    /// Returns the smoothing group of a face: its own flag, or else the runs'. 0 is flat; `None` if neither exists.
+    /// Returns the smoothing group of a face: 0 or 1 from [`Mesh::face_smooth`] or, if that is empty, the value from
+    /// [`Mesh::smoothing_runs`]. 0 is flat; `None` is unspecified.
     pub fn smoothing_group(&self, face: usize) -> Option<u32> {
         let flag = self.face_smooth.get(face).map(|&smooth| u32::from(smooth != 0));
         flag.or_else(|| Run::at_face(&self.smoothing_runs, face))
     }
 
-    /// Moves the statements of curves after all positions, UVs and normals. For a mesh whose arrays were changed.
+    /// Moves the statements of curves after all positions, UVs and normals. To be called when these arrays have
+    /// changed.
     pub fn move_curves_behind(&mut self) {
         let Counts { positions, uvs, normals, .. } = self.counts();
         for curve in &mut self.curves {
@@ -234,8 +237,8 @@ impl Mesh {
         }
     }
 
-    /// Returns whether the mesh has data that only programs create: attributes with a domain, per-face values or vertex
-    /// groups.
+    /// Returns whether the mesh has data of an evaluated mesh, as in Blender: attributes that are not indexed, per-face
+    /// material slots or shading, or vertex groups.
     pub fn is_evaluated(&self) -> bool {
         let domains = [self.uv_domain, self.normal_domain];
         domains.into_iter().any(|domain| domain != Domain::Indexed)
@@ -284,14 +287,14 @@ impl Bounds {
     }
 }
 
-/// Number of positions per block, whose intermediate results stay in vector registers.
+/// Number of positions per block. Only the positions of blocks with infinities or NaN are checked one by one.
 const BLOCK: usize = 256;
-/// Number of positions per step: 24 floats, three of the widest vectors.
+/// Number of positions per step: 24 floats fill three 256-bit vectors.
 const LANES: usize = 8;
 
 /// Returns the bounding box of the finite positions in a block.
 ///
-/// A block without infinities and NaN needs no per-position checks, so its lanes stay in vector registers.
+/// A block without infinities and NaN needs no check per position, so the minima and maxima stay in vector registers.
 fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
     let (groups, rest) = block.as_flattened().as_chunks::<{ 3 * LANES }>();
     let mut min = [f32::INFINITY; 3 * LANES];

@@ -7,11 +7,11 @@ use crate::warnings::Warnings;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// The name of the table of positions, to which faces and edges refer: in PLY files and tables that can become one.
+/// The name of the table of positions, to which faces and edges refer, in PLY files and in tables to be written as PLY.
 pub const VERTEX: &str = "vertex";
 
-/// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note. So different names stay different, and
-/// a material is found in its library.
+/// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note, so that different names stay different
+/// and a material is found in its library.
 pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: &mut Warnings) -> Result<Cow<'a, str>> {
     match std::str::from_utf8(name) {
         Ok(text) => Ok(text.into()),
@@ -41,7 +41,7 @@ pub fn latin1(bytes: &[u8]) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the name for messages: printable, and truncated to 200 bytes.
+/// Returns the name for messages: printable, and truncated to 200 bytes followed by `...`.
 pub fn shown(name: &str) -> Cow<'_, str> {
     const MAX_BYTES: usize = 200;
     let size = (0..=MAX_BYTES).rfind(|&size| name.is_char_boundary(size)).unwrap_or(0);
@@ -68,12 +68,12 @@ pub fn listed_of(names: &[impl AsRef<str>], count: u64) -> String {
     }
 }
 
-/// Returns a name for a file: on one line, with `_` instead of NUL, which readers reject.
+/// Returns the name as written to a text file: on one line, with `_` instead of NUL, which readers reject.
 pub fn written(name: &str) -> Cow<'_, str> {
     if name.contains('\0') { on_a_line(&name.replace('\0', "_")).into_owned().into() } else { on_a_line(name) }
 }
 
-/// Returns text for a comment: on one line, with `_` instead of control characters other than tabs.
+/// Returns the text as written to a comment: on one line, with `_` instead of control characters other than tabs.
 pub fn remark(text: &str) -> Cow<'_, str> {
     let is_control = |c: char| c.is_control() && c != '\t';
     if text.contains(is_control) {
@@ -103,8 +103,8 @@ pub fn word(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a [`word`] that is not in `taken`, and adds it there. If `name` is taken, `_column_` and `number` (from 1)
-/// follow it; an empty name becomes `column_1` and so on.
+/// Returns a [`word`] that is not in `taken`, and adds it to `taken`. Appends `_column_` and `number` (counted from 1)
+/// to a `name` that is taken; an empty name becomes `column_1` and so on.
 pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
     let mut name = word(name).into_owned();
     while name.is_empty() || taken.contains(&name) {
@@ -116,13 +116,13 @@ pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Resul
     Ok(name)
 }
 
-/// Returns a name for contexts that need a single word: spaces become `_`, as in Blender.
+/// Returns the name as written where it must be a single word: spaces become `_`, as in Blender.
 pub fn joined(name: &str) -> Cow<'_, str> {
     if name.contains(' ') { written(&name.replace(' ', "_")).into_owned().into() } else { written(name) }
 }
 
-/// Returns text for the end of a line, which must neither end the line nor continue it on the next one. Newlines become
-/// `_`, and a final backslash is followed by a space.
+/// Returns text that can be written at the end of a line: it neither ends the line nor continues it on the next one.
+/// Newlines and carriage returns become `_`, and a final backslash is followed by a space.
 pub fn on_a_line(name: &str) -> Cow<'_, str> {
     if !name.contains(['\n', '\r']) && !name.ends_with('\\') {
         return name.into();
@@ -145,7 +145,7 @@ impl DistinctNames {
     /// Returns the name, with the first free number if it is taken, and marks the result as taken.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Fails if memory runs out.
     ///
     /// ```
     /// use polyhaul_model::names::DistinctNames;

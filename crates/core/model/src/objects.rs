@@ -8,7 +8,7 @@ use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 impl Scene {
-    /// Returns the objects to write: the scene's objects, or an unnamed one for each mesh if it has none.
+    /// Returns the objects to write: the scene's objects or, if there are none, an unnamed one for each mesh.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -24,8 +24,8 @@ impl Scene {
         Ok(Cow::Owned(objects))
     }
 
-    /// Returns for each mesh whether it is evaluated: a whole mesh that a program created and its objects place, not a
-    /// section of a file's arrays. A mesh is evaluated if any of its objects is.
+    /// Returns, for each mesh, whether it is evaluated: whether [`Mesh::is_evaluated`] holds for the mesh, or
+    /// [`Scene::is_evaluated`] for any of `objects` that uses it.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if an object refers to a mesh that the scene does not have; [`ErrorKind::Memory`].

@@ -5,8 +5,8 @@ use crate::image::{Image, Samples};
 use crate::limits::Limits;
 use std::sync::Arc;
 
-/// A file of any size may produce an image of this many bytes: a valid file of a few hundred KB can contain 8192 x 8192
-/// pixels of one color.
+/// Maximum size of an image to which the ratio limit does not apply: a valid file of a few hundred KB can contain 8192
+/// x 8192 pixels of one color.
 const FREE_BYTES: u64 = 512 << 20;
 
 /// Fails if an image of this size, declared at `offset` of a file, exceeds the pixel limit.
@@ -31,7 +31,7 @@ pub fn check_pixels(
     Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))).with_needed(count))
 }
 
-/// Returns the minimum size in bytes of a compressed file for an image of `image_bytes` in memory.
+/// Returns the minimum size in bytes of a compressed file whose image takes `image_bytes` in memory.
 pub fn min_file_bytes(image_bytes: u64, limits: &Limits) -> u64 {
     if image_bytes <= FREE_BYTES { 0 } else { image_bytes.div_ceil(limits.image_ratio.max(1)) }
 }

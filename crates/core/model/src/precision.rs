@@ -1,4 +1,4 @@
-//! Precision of coordinates: when 32-bit floats suffice.
+//! Precision of coordinates: decides whether 32-bit floats suffice.
 //!
 //! A mesh has 32-bit positions, and 64-bit ones ([`Mesh::exact_positions`]) if it needs them. Readers of text decide by
 //! the loss of each number (`polyhaul_text::parse::positions`), other readers by the rules here.
@@ -21,8 +21,8 @@ crate::choices! {
     }
 }
 
-/// Returns the double with the shortest decimal form that stands for `value`: for a 32-bit float, its shortest decimal
-/// form.
+/// If `value` is exactly a 32-bit float, returns the double nearest to the float's shortest decimal form; otherwise
+/// returns `value`.
 ///
 /// ```
 /// use polyhaul_model::precision::shortest;
@@ -33,7 +33,8 @@ pub fn shortest(value: f64) -> f64 {
     if f64::from(single) == value { single.to_string().parse().unwrap_or(value) } else { value }
 }
 
-/// How far positions may move, relative to the longest side of their box: a pixel in an image 100,000 pixels wide.
+/// Maximum distance by which rounding may move a position, relative to the longest side of the bounding box: a pixel in
+/// an image 100,000 pixels wide.
 pub const MAX_MOVE: f64 = 1e-5;
 
 /// Returns the distance between neighboring 32-bit floats near `value`.
@@ -88,11 +89,11 @@ impl Mesh {
         if self.is_exact() { Bounds::of_exact(&self.exact_positions) } else { self.bounds().map(Bounds::widened) }
     }
 
-    /// Returns positions for computations in 32-bit floats. Exact ones are relative to the center of their box, so that
-    /// rounding loses nothing that matters.
+    /// Returns positions for computations in 32-bit floats. Double-precision positions become relative to the center of
+    /// their bounding box, so that rounding loses nothing that matters.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Fails if memory runs out.
     pub fn local_positions(&self) -> crate::error::Result<Cow<'_, [[f32; 3]]>> {
         let Some(bounds) = self.exact_bounds().filter(|_| self.is_exact()) else {
             return Ok(Cow::Borrowed(&self.positions));
@@ -111,7 +112,7 @@ impl Mesh {
     /// Sets the positions to `exact`, rounded to 32-bit floats, and keeps the exact ones.
     ///
     /// # Errors
-    /// Out of memory.
+    /// Fails if memory runs out.
     pub fn set_exact_positions(&mut self, exact: Vec<[f64; 3]>) -> crate::error::Result<()> {
         let mut singles = Vec::new();
         singles.try_reserve_exact(exact.len())?;
@@ -121,7 +122,7 @@ impl Mesh {
         Ok(())
     }
 
-    /// Drops the 64-bit positions if the 32-bit ones are equal.
+    /// Drops the 64-bit positions if all their coordinates are 32-bit floats or NaN.
     pub fn drop_needless_precision(&mut self) {
         let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
         if self.exact_positions.as_flattened().iter().all(is_single) {

@@ -2,14 +2,15 @@
 //! use this rule.
 //!
 //! The author of a file chooses the names in it. Printed unchanged, a name could move the cursor, change a terminal's
-//! colors or title, or reverse the text that follows. Converted data is never changed, and `report` escapes text in
-//! markup and JSON.
+//! colors or title, or reverse the text that follows. Converted data is never changed, and `polyhaul_insight` escapes
+//! text in markup and JSON.
 
 use crate::error::planted;
 use std::borrow::Cow;
 
 /// Returns whether a terminal or web page would interpret the character instead of displaying it: control characters
-/// (C0, DEL, C1), bidirectional controls, and line and paragraph separators.
+/// (C0, DEL, C1), bidirectional controls, deprecated format characters, line and paragraph separators, annotation
+/// marks, the byte order mark, and two noncharacters.
 ///
 /// ```
 /// use polyhaul_model::printable::is_active;

@@ -14,7 +14,7 @@ pub struct Scene {
     pub meshes: Vec<Mesh>,
     /// The objects, in file order.
     pub objects: Vec<Object>,
-    /// The materials; runs of a mesh refer to them by index.
+    /// The materials; runs of meshes and slots of objects refer to them by index.
     pub materials: Vec<Material>,
     /// The names of material libraries, as written in the file (`mtllib`).
     pub material_libraries: Vec<String>,
@@ -26,8 +26,8 @@ pub struct Scene {
     pub tables: Vec<Table>,
     /// The comments in the file, without the comment keyword or marker (`comment` in PLY).
     pub comments: Vec<String>,
-    /// The bytes of a fixed-size header, such as the 80 of binary STL, where some programs store values. The first
-    /// comment is its text. Empty for other formats.
+    /// The bytes of a fixed-size header, such as the 80 bytes of binary STL, in which some programs store values. The
+    /// first comment is the header's text. Empty for other formats.
     pub header: Vec<u8>,
     /// Remarks about the object (`obj_info` in PLY).
     pub infos: Vec<String>,
@@ -98,7 +98,7 @@ impl Default for Axes {
     }
 }
 
-/// How a file declares an object.
+/// The way in which a file declares an object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectKind {
     /// By name (`o` in OBJ).
@@ -112,15 +112,15 @@ pub enum ObjectKind {
 
 /// A named section of a mesh: all elements from `start` up to `end`, in every array.
 ///
-/// An object with a transform, materials, or a mesh with non-indexed attributes is written like an evaluated mesh of
-/// Blender; it must then cover its whole mesh. Several objects may use the same mesh.
+/// An object with a transform, with material slots, or with an evaluated mesh ([`Mesh::is_evaluated`]) is written like
+/// an evaluated mesh of Blender; it must then cover its whole mesh. Several objects may use the same mesh.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Object {
     /// The name; empty for [`ObjectKind::Unnamed`].
     pub name: String,
     /// The name of the mesh, if it has its own.
     pub mesh_name: String,
-    /// How it was declared.
+    /// The way in which the source declares it.
     pub kind: ObjectKind,
     /// The mesh of which it is a section: an index into [`Scene::meshes`].
     pub mesh: usize,
@@ -155,8 +155,8 @@ impl Scene {
         totals
     }
 
-    /// Returns whether an object has data that only programs create: a transform, material slots, or attributes with a
-    /// domain. It is then written like an evaluated mesh of Blender.
+    /// Returns whether an object has a transform, material slots, or an evaluated mesh ([`Mesh::is_evaluated`]). It is
+    /// then written like an evaluated mesh of Blender.
     pub fn is_evaluated(&self, object: &Object) -> bool {
         let of_mesh = self.meshes.get(object.mesh).is_some_and(Mesh::is_evaluated);
         of_mesh || object.transform.is_some() || object.materials.is_some()

@@ -74,7 +74,8 @@ impl<T: fmt::Debug> fmt::Debug for SharedSlice<T> {
     }
 }
 
-/// A program that breaks the contract, which Miri must detect: `cargo xtask nightly miri` runs it.
+/// A test that breaks the contract of `from_raw_parts`. Run by `cargo xtask nightly miri`, which expects Miri to detect
+/// it.
 #[cfg(all(test, miri))]
 mod planted {
     use super::*;

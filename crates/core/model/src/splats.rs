@@ -1,7 +1,7 @@
 //! Gaussian splats: meshes with only positions, and vertex columns that describe one Gaussian per position.
 //!
 //! The columns are encoded as in the PLY files of "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl
-//! and others, 2023), which every program reads, so PLY files need no conversion.
+//! et al., 2023). Every program reads such files, and they need no conversion.
 //!
 //! | columns | per splat |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | `f_dc_0` to `f_dc_2` | the constant harmonic of red, green and blue ([`harmonic_of`]) |
 //! | `f_rest_0` to `f_rest_N` | the other harmonics: all of red, then all of green, then all of blue |
 //!
-//! There are 0, 3, 8, 15 or 24 other harmonics per channel: degrees 0 to 4. Coordinates are as in the source; for
-//! training software, x points right, y down and z forward. This module neither transforms nor rounds; formats that
-//! pack splats do.
+//! Harmonics are coefficients of real spherical harmonics. Besides the constant one, there are 0, 3, 8, 15 or 24 per
+//! channel, for degrees 0 to 4. Coordinates are as in the source; in training software, x points right, y down and z
+//! forward. This module neither transforms nor rounds values; formats that pack splats do.
 
 use crate::error::{Result, try_push};
 use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scalar, Scene, Values};
@@ -28,16 +28,16 @@ pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 pub const COLUMNS: [&str; 11] =
     ["rot_0", "rot_1", "rot_2", "rot_3", "scale_0", "scale_1", "scale_2", "opacity", "f_dc_0", "f_dc_1", "f_dc_2"];
 
-/// The remark ([`Scene::infos`]) for splats that were trained for antialiased rendering, which SPZ records.
+/// The remark ([`Scene::infos`]) for splats that were trained for antialiased rendering. SPZ files record this.
 pub const ANTIALIASED: &str = "splats antialiased";
 
-/// The remark for splats with linear instead of sRGB colors, which glTF records.
+/// The remark for splats with linear instead of sRGB colors. glTF files record this.
 pub const LINEAR_COLORS: &str = "splats linear";
 
 /// The axes of training software: z forward, y down.
 pub const AXES: Axes = Axes { forward: Axis::Z, up: Axis::NegativeY };
 
-/// The logarithm of the thickness for flat splats: 2D Gaussian splats have no third scale.
+/// The natural logarithm of the thickness of flat splats, 1e-6: 2D Gaussian splats have no third scale.
 pub const FLAT_SCALE: f32 = -13.815_511;
 
 /// The comment in PLY files for splats that were trained for antialiased rendering.
@@ -55,7 +55,7 @@ pub fn says_antialiased(remark: &str) -> bool {
     remark == ANTIALIASED || rest.is_empty() && (is_mode || is_model || is_flag)
 }
 
-/// Returns whether columns are splats, regardless of their types. 2D Gaussian splats lack `scale_2`.
+/// Returns whether columns describe splats, regardless of the types of their values. 2D Gaussian splats lack `scale_2`.
 pub fn are_splats(columns: &[Column]) -> bool {
     let has_column = |name: &&str| columns.iter().any(|column| column.name == **name && column.offsets.is_none());
     COLUMNS.iter().filter(|name| **name != "scale_2").all(has_column)
@@ -76,7 +76,7 @@ pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     Some(format!("found {count} columns `f_rest_N`, but no `{missing}`"))
 }
 
-/// Explains which column keeps points from being splats; `None` if none does, or if there are no splat columns.
+/// Explains which column prevents points from being splats; `None` if none does, or if there are no splat columns.
 pub fn column_fault(columns: &[Column]) -> Option<String> {
     let find = |name: &str| columns.iter().find(|column| column.name == name);
     if !COLUMNS.iter().any(|name| find(name).is_some()) {
@@ -102,8 +102,8 @@ pub fn opacity_of(logit: f32) -> f32 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// Returns the logit of an opacity: ln(x / (1 - x)). Clamps the opacity to the range from 0.000001 to 0.999999, for a
-/// finite result.
+/// Returns the logit of an opacity: ln(x / (1 - x)). The opacity is clamped to the range from 0.000001 to 0.999999, so
+/// that the result is finite.
 pub fn logit_of(opacity: f32) -> f32 {
     let opacity = f64::from(opacity).clamp(MIN_OPACITY, 1.0 - MIN_OPACITY);
     (opacity / (1.0 - opacity)).ln() as f32
@@ -119,12 +119,13 @@ pub fn harmonic_of(color: f32) -> f32 {
     ((f64::from(color) - 0.5) / CONSTANT_HARMONIC) as f32
 }
 
-/// Returns the logarithm of a standard deviation, clamped to the smallest positive normal number.
+/// Returns the natural logarithm of a standard deviation, which is first clamped to the smallest positive normal
+/// number.
 pub fn log_of(scale: f32) -> f32 {
     scale.max(f32::MIN_POSITIVE).ln()
 }
 
-/// Normalizes a quaternion; returns the identity if it has no direction.
+/// Normalizes a quaternion; returns the identity if its length is zero or not finite.
 pub fn unit_quaternion(quaternion: [f32; 4]) -> [f32; 4] {
     let square: f32 = quaternion.iter().map(|component| component * component).sum();
     // The sum of squares underflows or overflows for very small or large components.
@@ -153,7 +154,7 @@ pub struct Splats<'a> {
 }
 
 impl<'a> Splats<'a> {
-    /// Returns the splats of a mesh; `None` if it has elements, lacks a column, or has incomplete harmonics. See
+    /// Returns the splats of a mesh; `None` if it has faces or lines, lacks a column, or has incomplete harmonics. See
     /// [`harmonics_fault`] and [`column_fault`].
     pub fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
         let is_plain = mesh.faces.is_empty() && mesh.lines.is_empty();
@@ -165,8 +166,9 @@ impl<'a> Splats<'a> {
         Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [degree, degree])
     }
 
-    /// Returns the splats in columns, for example of a table. `degrees` has the degree of the columns and the degree to
-    /// return; columns above the latter may be missing. `None` if another column is missing, or a degree is above 4.
+    /// Returns the splats in columns, for example of a table. `degrees` contains the degree of the columns and the
+    /// degree to return; columns above the degree to return may be missing. Returns `None` if another column is
+    /// missing, or if a degree is above 4.
     pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column], degrees: [usize; 2]) -> Option<Splats<'a>> {
         let column = |name: &str| floats(columns, name, positions.len());
         let [Some(&stored_others), Some(&returned_others)] = degrees.map(|degree| HARMONICS.get(degree)) else {
@@ -222,7 +224,7 @@ impl<'a> Splats<'a> {
     }
 }
 
-/// Returns the values of a column that has `count` 32-bit floats.
+/// Returns the values of the column called `name`, if it has `count` 32-bit floats.
 fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f32]> {
     let column = columns.iter().find(|column| column.name == name)?;
     match &column.values {
@@ -231,7 +233,7 @@ fn floats<'a>(columns: &'a [Column], name: &str, count: usize) -> Option<&'a [f3
     }
 }
 
-/// Returns the name of a harmonic's column; `number` skips the constant harmonics.
+/// Returns the name of a harmonic's column; `number` does not count the constant harmonics.
 pub fn rest_name(number: usize) -> String {
     format!("f_rest_{number}")
 }

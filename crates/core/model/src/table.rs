@@ -233,10 +233,11 @@ impl Column {
 }
 
 impl Table {
-    /// Checks that every column has as many rows as the table.
+    /// Checks that every column has as many rows as the table, and that lists cover all values of their column in
+    /// order.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if not.
+    /// [`ErrorKind::Usage`] otherwise.
     pub fn check(&self) -> Result<()> {
         if let Some(column) = self.columns.iter().find(|column| !column.is_whole(self.row_count)) {
             let message =

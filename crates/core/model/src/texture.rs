@@ -21,7 +21,7 @@ pub struct Texture {
     pub layers: usize,
     /// 6 for cube maps (+x, -x, +y, -y, +z, -z), otherwise 1.
     pub faces: usize,
-    /// How pixels are encoded.
+    /// The encoding of the pixels.
     pub encoding: Encoding,
     /// The color space of the samples.
     pub color_space: ColorSpace,
@@ -100,7 +100,7 @@ impl Encoding {
         }
     }
 
-    /// The size of an image in bytes; `None` on overflow.
+    /// The size of one image (a face or slice of a level) in bytes; `None` on overflow.
     pub fn image_bytes(self, width: usize, height: usize) -> Option<usize> {
         let [across, down] = [width, height].map(|count| count.div_ceil(self.side()));
         across.checked_mul(down)?.checked_mul(self.bytes())
@@ -179,7 +179,7 @@ impl Texture {
     /// Checks that the texture is valid and that the byte count of each level matches its size.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if not.
+    /// [`ErrorKind::Usage`] otherwise.
     pub fn check(&self) -> Result<()> {
         let Texture { width, height, depth, layers, faces, encoding, .. } = *self;
         let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));

@@ -18,8 +18,8 @@ pub const KEPT: usize = 1000;
 pub const KEPT_PER_KIND: usize = 3;
 
 /// Returns whether a chunk of a file that has kept warnings of the kinds `codes` also keeps one of kind `code`: if it
-/// is among the first [`KEPT`] of the chunk, or the first [`KEPT_PER_KIND`] of its kind there. Keeping fewer could lose
-/// a warning that [`Warnings`] keeps for the whole file.
+/// is among the first [`KEPT`] of the chunk, or the first [`KEPT_PER_KIND`] of its kind in the chunk. Keeping fewer
+/// could lose a warning that [`Warnings`] keeps for the whole file.
 pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) -> bool {
     codes.len() < KEPT || codes.filter(|other| *other == code).take(KEPT_PER_KIND).count() < KEPT_PER_KIND
 }
@@ -35,12 +35,12 @@ pub fn counted(count: u64, words: [&str; 2]) -> String {
     format!("{count} {}", words[usize::from(count != 1)])
 }
 
-/// The severity of a problem in a text.
+/// The severity of a problem in a text file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     /// Repaired: a warning.
     Note,
-    /// Skipped: an error, unless the caller asked to continue.
+    /// Skipped: an error unless the caller chose [`OnError::Warn`].
     Broken,
     /// Always an error.
     Limit,
@@ -100,8 +100,8 @@ impl Warnings {
         *self.severities.entry((code, severity)).or_default() += count << u32::from(planted("warning-twice"));
     }
 
-    /// Keeps a warning if it is among the first overall or of its kind, of which `before` came earlier. The result does
-    /// not depend on how warnings are split into logs.
+    /// Keeps a warning if it is among the first overall or among the first of its kind; `before` is the number of
+    /// earlier warnings of its kind. The result does not depend on how warnings are split into logs.
     fn keep(&mut self, warning: Warning, before: u64) -> Result<()> {
         if self.kept.len() < KEPT || before < KEPT_PER_KIND as u64 {
             return try_push(&mut self.kept, warning, "warnings");
@@ -109,14 +109,15 @@ impl Warnings {
         Ok(())
     }
 
-    /// Counts further warnings of a kind without keeping them. They have the severity of the earlier ones.
+    /// Counts further warnings of a kind without keeping them. They get the highest severity of the earlier ones or, if
+    /// there are none, the default severity of the kind.
     pub fn count(&mut self, code: &'static str, count: u64) {
         let kind = (code, Severity::Note)..=(code, Severity::Fault);
         let last = self.severities.range(kind).next_back().map(|((_, severity), _)| *severity);
         self.add_count(code, last.unwrap_or_else(|| severity(code, self.target)), count);
     }
 
-    /// Adds a warning about a repair. With `strict`, fails instead unless the warning is only a note.
+    /// Adds a warning about a repair, or fails if `strict` turns the warning into an error.
     pub fn note(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         self.note_as(faults, code, severity(code, faults.target), diagnostic)
     }
@@ -174,8 +175,8 @@ impl Warnings {
         Ok(())
     }
 
-    /// Handles a malformed statement: returns an error or, with [`OnError::Warn`], adds a warning and skips the
-    /// statement.
+    /// Handles a malformed statement: returns an error or, with [`OnError::Warn`], adds a warning, and the caller skips
+    /// the statement.
     pub fn broken(&mut self, faults: FaultPolicy, code: &'static str, diagnostic: Diagnostic) -> Result<()> {
         match faults.on_error {
             OnError::Warn => self.note(faults, code, diagnostic),
@@ -190,8 +191,8 @@ impl Warnings {
 
     /// Fails if writing caused any warnings that `strict` turns into errors.
     ///
-    /// Called once the plan is complete, before the first byte is written, and again before a file is put in place.
-    /// Losses depend only on the model, so the error is the same for any number of threads.
+    /// Called when the plan is complete, before the first byte is written, and again before the output file is
+    /// replaced. Losses depend only on the model, so the error is the same for any number of threads.
     pub fn refuse_losses(&self, strict: impl Into<Strictness>) -> Result<()> {
         let strict = strict.into();
         let mut refused: BTreeMap<&str, u64> = BTreeMap::new();

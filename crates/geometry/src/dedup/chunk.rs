@@ -6,7 +6,7 @@ use super::{AHEAD, BATCH, DedupKey, Items, prefetch};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Error, Result};
 
-/// Items per chunk: 16-bit offsets.
+/// Items per chunk: as many as 16-bit offsets can address.
 pub(super) const CHUNK: usize = 1 << 16;
 /// Slots for recent items, by hint: 16 KiB.
 const RECENT: usize = 1 << 13;

@@ -5,7 +5,7 @@
 //! (`part`). The remaining items, each the first with its value, are marked in a bit set, and prefix sums of its bits
 //! number them. The result therefore does not depend on the number of threads.
 //!
-//! It is generic over values (see `Items`). `weld` combines indices without comparing values.
+//! This module is generic over values (see `Items`). `weld` combines indices without comparing values.
 
 mod chunk;
 mod part;
@@ -52,7 +52,8 @@ pub trait Items: Sync {
     fn hint(&self, item: usize) -> usize;
     /// Returns the number of hint slots; 0 for no hints.
     fn hint_count(&self) -> usize;
-    /// Returns whether both items certainly have the same key, other than [`DedupKey::Alone`]. Must be cheap; may miss.
+    /// Returns whether both items certainly have the same key, other than [`DedupKey::Alone`]. Must be cheap; may
+    /// return `false` for equal items.
     fn surely_same(&self, a: usize, b: usize) -> bool;
     /// Prefetches an item that will be used soon, with [`prefetch`]. The item may not exist.
     fn prefetch(&self, _item: usize) {}
@@ -119,7 +120,7 @@ impl Dedup {
         result
     }
 
-    /// Same as [`Dedup::find`], for a single chunk: on this thread and in reused memory.
+    /// Same as [`Dedup::find`], for a single chunk: runs on the calling thread and reuses memory.
     fn find_in_one(&mut self, items: &impl Items, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         cancel.check()?;
         if out.of_item.is_empty() {
@@ -209,8 +210,8 @@ fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
         for ((same, &of_item), item) in same.iter_mut().zip(of_items).zip((start + offset) as u32..) {
             *same = u8::from(of_item == item);
         }
-        // Eight bytes of 0 or 1 become eight bits: the factor moves byte i to bit 56 + i, and no two of its terms meet
-        // there.
+        // Eight bytes of 0 or 1 become eight bits: the factor moves byte i to bit 56 + i, and no two terms of the
+        // product overlap in these bits.
         let (bytes, _) = same.as_chunks::<8>();
         let bits = |bytes: &[u8; 8]| (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
         *word = bytes.iter().rev().fold(0, |word, bytes| word << 8 | bits(bytes));
@@ -241,7 +242,7 @@ impl DedupMarks {
         }
     }
 
-    /// Numbers the items of the chunk that starts at `start`; its first marked item is numbered `number`.
+    /// Numbers the items of the chunk that starts at `start`; the first marked item of the chunk gets `number`.
     fn number(&self, start: usize, mut number: u32, of_item: &mut [u32]) {
         let words = &self.words[start / WORD..];
         for (index, &word) in words.iter().enumerate().take(of_item.len().div_ceil(WORD)) {

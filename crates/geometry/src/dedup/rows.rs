@@ -50,7 +50,7 @@ pub fn number_joined(
     Ok(unique)
 }
 
-/// Returns the bits to compare; `None` if the value is unequal to everything.
+/// Returns the bits to compare; `None` for NaN, which is unequal to everything.
 #[inline]
 fn bits(part: f32) -> Option<u32> {
     // Adding 0 turns -0 into 0.

@@ -136,7 +136,7 @@ fn unmix(mixed: u64) -> u64 {
 fn keys_made_to_collide_take_linear_time() {
     (0..1000).for_each(|i| assert_eq!(mix(unmix(i * 0x1234_5678_9abc)), i * 0x1234_5678_9abc));
     let count = 200_000;
-    // Probing one slot after another would take 10^10 steps.
+    // Probing the slots sequentially would take 10^10 steps.
     check("one slot", &Given::values(count, |item| unmix(item % 150_000)));
     check("one tag", &Given::values(count, |item| unmix((item % 150_000) << 20)));
     check("one part", &Given::values(count, |item| unmix(mix(item % 150_000) >> 20)));

@@ -1,4 +1,5 @@
-//! Groups the sides of a shard into edges and finds the faulty ones.
+//! Groups the half-edges of a shard into edges and finds the faulty edges. Positions are numbered as in `places`: equal
+//! ones have the same number.
 
 use super::components::Components;
 use super::sides::{SideCounts, SortedSide, SortedSides, SurfaceCut, SurfaceFaces};
@@ -6,13 +7,13 @@ use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_pipeline::arrays::grow_exact;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Largest number of sides at a position for insertion sort.
+/// Maximum number of half-edges at a position for insertion sort.
 const FEW: usize = 16;
-/// Flags in the tag of a side: it is the key of its face; it goes from the higher to the lower place.
+/// Flags in the tag of a half-edge: it is the key of its face; it goes from the higher to the lower position.
 const IS_KEY: u64 = 2;
 const IS_BACKWARD: u64 = 1;
 
-/// The findings in a shard. Edges are pairs of places.
+/// The findings in a shard. Edges are pairs of positions.
 #[derive(Clone, Default)]
 pub(super) struct EdgeFindings {
     pub(super) edges: u64,
@@ -45,17 +46,17 @@ pub(super) fn find_edges(
     Ok(findings)
 }
 
-/// Scratch memory of a thread for the sides of a shard, sorted by lower place.
+/// Scratch memory of a thread for the half-edges of a shard, sorted by lower position.
 #[derive(Default)]
 struct ShardScratch {
-    /// Per place of the shard: end of its sides.
+    /// Per position of the shard: end of its half-edges.
     ends: Vec<u32>,
-    /// The higher place in the upper half, the tag in the lower half.
+    /// The higher position in the upper 32 bits, the tag in the lower 32 bits.
     sides: Vec<u64>,
 }
 
 impl ShardScratch {
-    /// Sorts the sides by lower place with a counting sort.
+    /// Sorts the half-edges by lower position with a counting sort.
     fn sort<'s>(
         &mut self,
         first: u32,
@@ -80,7 +81,7 @@ impl ShardScratch {
         Ok(())
     }
 
-    /// Calls `see` with each place that has sides, and its sorted sides.
+    /// Calls `see` with each position that has half-edges, and its sorted half-edges.
     fn each_position(&mut self, first: u32, mut see: impl FnMut(u32, &[u64]) -> Result<()>) -> Result<()> {
         let mut rest = &mut self.sides[..];
         let mut start = 0;
@@ -96,7 +97,7 @@ impl ShardScratch {
     }
 }
 
-/// Sorts the sides at a place: typically six.
+/// Sorts the half-edges at a position, typically six.
 #[inline]
 fn sort(sides: &mut [u64]) {
     if sides.len() > FEW {
@@ -114,7 +115,7 @@ fn sort(sides: &mut [u64]) {
 }
 
 impl EdgeFindings {
-    /// Adds the edges from a place to higher places.
+    /// Adds the edges from a position to higher positions.
     #[inline]
     fn add_position(
         &mut self,

@@ -1,4 +1,4 @@
-//! Sums over faces: areas, volumes, and the number of sides per shard.
+//! Sums over faces: areas, volumes, and the number of half-edges per shard.
 
 use super::components::Components;
 use super::sides::{FaceScratch, PlaceUses, Side, SideCounts, SurfaceCut, SurfaceFaces};
@@ -18,12 +18,12 @@ pub(super) struct FaceSums {
     pub(super) vector: Vector,
     /// Whether a face was left out because its area is infinite or NaN.
     pub(super) is_partial: bool,
-    /// Number of faces with at least three distinct places.
+    /// Number of faces with at least three distinct positions.
     pub(super) covering: u64,
     pub(super) degenerate: Vec<u32>,
 }
 
-/// Sums up the faces of each chunk, marks used places, and counts the sides per shard.
+/// Sums up the faces of each chunk, marks used positions, and counts the half-edges per shard.
 pub(super) fn add_up(
     mesh: &Mesh,
     center: Vector,
@@ -87,7 +87,8 @@ impl FaceSums {
 }
 
 /// Returns the normal of a polygon, twice as long as its area: the sum over the triangles between its first corner and
-/// its sides. Differences and products of 32-bit floats are exact, so collinear corners have an area of exactly 0.
+/// its sides. In `f64`, differences and products of 32-bit floats of similar magnitude are exact, so collinear corners
+/// have an area of exactly 0.
 #[inline]
 pub(crate) fn area_vector(corners: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
     let mut positions = corners.iter().map(|&corner| position(corner));

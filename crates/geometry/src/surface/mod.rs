@@ -1,10 +1,11 @@
 //! Finds defects of the surface that the faces of a mesh form, and measures it.
 //!
-//! Positions are first numbered by place (`places`). A pass over chunks of faces sums up areas and volumes and counts
-//! sides per range of places, called a shard (`faces`). Further passes sort the sides by shard, a few shards at a time
-//! to bound memory (`sides`). Each shard is processed by one thread, which groups its sides into edges (`edges`) and
-//! joins components without locks (`components`). Chunks and shards depend only on the mesh, and their results are
-//! added in order, so neither lists nor sums depend on the number of threads.
+//! Positions are first numbered so that equal positions have the same number (`places`). A pass over chunks of faces
+//! sums up areas and volumes and counts half-edges per range of positions, called a shard (`faces`). Further passes
+//! sort the half-edges by shard, a few shards at a time to bound memory (`sides`). Each shard is processed by one
+//! thread, which groups its half-edges into edges (`edges`) and joins components without locks (`components`). Chunks
+//! and shards depend only on the mesh, and their results are added in order, so neither lists nor sums depend on the
+//! number of threads.
 
 mod components;
 mod edges;
@@ -32,7 +33,7 @@ const MAX_FACES: usize = 1 << 30;
 /// Maximum index span, in positions per corner; a section that exceeds it is renumbered first.
 const MAX_SPAN: usize = 8;
 
-/// Which positions of a mesh count as the same position of its surface.
+/// The positions of a mesh that count as one position of its surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SurfacePositions {
     /// Equal positions are merged, as if the mesh were welded: files duplicate positions at seams of uvs and normals,
@@ -61,7 +62,7 @@ pub struct Surface {
     pub open_edges: Vec<[u32; 2]>,
     /// Edges used more than twice, the lower position first.
     pub non_manifold_edges: Vec<[u32; 2]>,
-    /// Edges that two faces use in the same direction, which is the listed one: one of the faces is flipped.
+    /// Edges that two faces use in the same direction, which is the listed direction: one of the faces is flipped.
     pub flipped_edges: Vec<[u32; 2]>,
     /// Faces with the same positions as an earlier face, in the same or opposite order.
     pub duplicate_faces: Vec<u32>,
@@ -81,11 +82,11 @@ pub struct Surface {
 /// Checks the surface that the faces of a mesh form for open and non-manifold edges and for flipped, duplicate and
 /// degenerate faces, and measures it.
 ///
-/// Faces with fewer than three distinct positions are listed as degenerate and otherwise ignored: the faces on both
+/// Faces with fewer than three distinct positions are listed as degenerate and have no edges, so that the faces on both
 /// sides of a collapsed triangle are neighbors.
 ///
 /// Time is linear in corners and positions for typical meshes. Beyond the result, memory use is 8 bytes per position,
-/// the numbering of places ([`crate::dedup::Dedup`]), and 3 to 12 bytes per corner.
+/// the memory for numbering positions ([`crate::dedup::Dedup`]), and 3 to 12 bytes per corner.
 ///
 /// # Errors
 ///
@@ -190,7 +191,8 @@ fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>>
     Ok(Some(low as usize..high as usize + 1))
 }
 
-/// Copies faces into a mesh with only the positions that they use; returns it with the indices of these in `mesh`.
+/// Copies faces into a mesh with only the positions that they use; returns that mesh, and the index in `mesh` of each
+/// of its positions.
 fn compacted(mesh: &Mesh, faces: &Range<usize>) -> Result<(Mesh, Vec<u32>)> {
     let offsets = &mesh.faces.offsets[faces.start..=faces.end];
     let first = offsets[0];
@@ -265,8 +267,8 @@ impl Surface {
         }
         self.euler_number = self.positions as i64 - self.edges as i64 + covering as i64;
         self.volume /= 6.0;
-        // Chunk volumes are relative to the center. The area vectors of a closed surface cancel, so for those the term
-        // would add only rounding errors.
+        // Chunk volumes are relative to the center. The area vectors of a closed surface cancel, so for closed surfaces
+        // the term would add only rounding errors.
         if !is_closed {
             self.volume += dot(vector, center) / 3.0;
         }

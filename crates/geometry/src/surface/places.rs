@@ -1,4 +1,4 @@
-//! Numbers positions by place: equal positions have the same number.
+//! Numbers positions so that equal positions have the same number, called their place.
 
 use super::SurfacePositions;
 use crate::clean::mixed;

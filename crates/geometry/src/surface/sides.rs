@@ -1,7 +1,8 @@
-//! Collects the sides of faces, sorted by shard of the lower position.
+//! Collects the half-edges of faces, called sides, sorted by shard of the lower position. Positions are numbered as in
+//! `places`: equal ones have the same number.
 //!
-//! Positions are split into ranges, called shards, and faces into chunks. The sides of each chunk are counted first, so
-//! that a counting sort can write all of them into one shared array.
+//! Positions are split into ranges, called shards, and faces into chunks. The half-edges of each chunk are counted
+//! first, so that a counting sort can write all of them into one shared array.
 
 use super::places::SurfacePlaces;
 use polyhaul_model::Elements;
@@ -11,16 +12,16 @@ use polyhaul_pipeline::options::{Cancel, RunOptions};
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// Faces per chunk: their sides fit in the L2 cache. Small in tests, to get many chunks, shards and rounds.
+/// Faces per chunk: their half-edges fit in the L2 cache. Small in tests, to get many chunks, shards and rounds.
 const CHUNK_FACES: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 /// Minimum number of positions per shard: its edges fit in the L2 cache.
 const SHARD_POSITIONS: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 const MAX_SHARDS: usize = 256;
-/// Sides sorted per round, 24 MiB; more if the surface would need more than about [`MAX_ROUNDS`] rounds.
+/// Half-edges sorted per round, 24 MiB; more if the surface would need more than about [`MAX_ROUNDS`] rounds.
 const ROUND_SIDES: usize = if cfg!(test) { 1 << 5 } else { 1 << 21 };
 const MAX_ROUNDS: usize = 4;
 
-/// A side of a face.
+/// A half-edge of a face.
 #[derive(Clone, Copy)]
 pub(super) struct Side {
     /// Start position.
@@ -32,7 +33,7 @@ pub(super) struct Side {
     pub(super) is_key: bool,
 }
 
-/// A side in sorted form: lower position, higher position, and a tag with its face and flags.
+/// A half-edge in sorted form: lower position, higher position, and a tag with its face and flags.
 pub(super) type SortedSide = [u32; 3];
 
 impl Side {
@@ -53,13 +54,13 @@ impl Side {
     }
 }
 
-/// Faces with corners resolved to places.
+/// Faces whose corners are resolved to numbered positions.
 pub(super) struct SurfaceFaces<'a> {
     pub(super) offsets: &'a [u32],
     corners: &'a [u32],
     numbers: Option<&'a [u32]>,
     start: u32,
-    /// Number of places.
+    /// Number of distinct positions.
     pub(super) places: usize,
     /// Index of the first face.
     pub(super) first: u32,
@@ -95,7 +96,8 @@ impl<'a> SurfaceFaces<'a> {
         self.numbers.map_or(at, |numbers| numbers[at as usize])
     }
 
-    /// Calls `see` with each side of a face with at least three distinct places, except sides of zero length.
+    /// Calls `see` with each half-edge of a face with at least three distinct positions, except half-edges of zero
+    /// length.
     #[inline]
     pub(super) fn each_side(&self, face: usize, scratch: &mut FaceScratch, mut see: impl FnMut(Side)) -> PlaceUses {
         match *self.corners(face) {
@@ -104,7 +106,7 @@ impl<'a> SurfaceFaces<'a> {
                 if a == b || b == c || a == c {
                     return PlaceUses::Few;
                 }
-                // The key runs between the two lowest places: it is the side without the highest one.
+                // The key is the half-edge between the two lowest positions: the one that does not contain the highest.
                 see(Side { from: a, to: b, is_key: c > a && c > b });
                 see(Side { from: b, to: c, is_key: a > b && a > c });
                 see(Side { from: c, to: a, is_key: b > c && b > a });
@@ -129,8 +131,8 @@ impl<'a> SurfaceFaces<'a> {
         }
     }
 
-    /// Returns the places of a face that uses each once, in canonical order: from the lowest one toward its lower
-    /// neighbor. Equal for faces with the same places in the same or opposite order.
+    /// Returns the positions of a face that uses each once, in canonical order: from the lowest position toward the
+    /// lower of its neighbors. The result is equal for faces with the same positions in the same or opposite order.
     pub(super) fn cycle(&self, face: usize) -> impl Iterator<Item = u32> {
         let corners = self.corners(face);
         let count = corners.len();
@@ -141,7 +143,7 @@ impl<'a> SurfaceFaces<'a> {
     }
 }
 
-/// Returns the side between the lowest place and its lower neighbor.
+/// Returns the index of the half-edge between the lowest position and the lower of its neighbors.
 #[inline]
 fn key_side(places: &[u32]) -> usize {
     let last = places.len() - 1;
@@ -159,18 +161,18 @@ fn each_side_between(places: &[u32], key_side: usize, see: &mut impl FnMut(Side)
     }
 }
 
-/// How a face uses its places.
+/// The number of distinct positions of a face, and whether it repeats any.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceUses {
-    /// Fewer than three distinct places.
+    /// Fewer than three distinct positions.
     Few,
-    /// Each place once.
+    /// At least three positions, each used once.
     Once,
-    /// At least three distinct places, some of them more than once.
+    /// At least three distinct positions, some of them used more than once.
     Repeated,
 }
 
-/// Scratch memory of a thread for the places of a face.
+/// Scratch memory of a thread for the positions of a face.
 #[derive(Default)]
 pub(super) struct FaceScratch {
     places: Vec<u32>,
@@ -178,7 +180,7 @@ pub(super) struct FaceScratch {
 }
 
 impl FaceScratch {
-    /// Calls `see` with the sides of a face of any size; returns how it uses its places.
+    /// Same as [`SurfaceFaces::each_side`], for the positions of a face of any size.
     fn each_side(&mut self, places: &[u32], mut see: impl FnMut(Side)) -> PlaceUses {
         let distinct = &mut self.distinct;
         distinct.clear();
@@ -207,7 +209,7 @@ pub(super) struct SurfaceCut<'a> {
     pub(super) threads: usize,
     pub(super) cancel: &'a Cancel,
     faces: usize,
-    /// Right shift from a place to its shard.
+    /// Right shift from a position to its shard.
     pub(super) shard_shift: u32,
     pub(super) shards: usize,
 }
@@ -234,7 +236,7 @@ impl<'a> SurfaceCut<'a> {
     }
 }
 
-/// Per chunk, a row with the end of each shard's sides, preceded by a 0.
+/// Per chunk, a row with the end of each shard's half-edges, preceded by a 0.
 pub(super) struct SideCounts {
     ends: Vec<u32>,
     width: usize,
@@ -278,7 +280,7 @@ impl SideCounts {
     }
 }
 
-/// The sides of a range of shards, by chunk, then by shard.
+/// The half-edges of a range of shards, by chunk, then by shard.
 pub(super) struct SortedSides<'a> {
     counts: &'a SideCounts,
     shards: Range<usize>,
@@ -290,7 +292,7 @@ impl<'a> SortedSides<'a> {
         SortedSides { counts, shards: 0..0, sides: Vec::new() }
     }
 
-    /// Sorts the sides of a range of shards, replacing the previous ones.
+    /// Sorts the half-edges of a range of shards, replacing the previous ones.
     pub(super) fn sort(&mut self, faces: &SurfaceFaces<'_>, cut: &SurfaceCut<'_>, shards: Range<usize>) -> Result<()> {
         let lengths = self.counts.rows().map(|row| (row[shards.end] - row[shards.start]) as usize);
         let count = lengths.clone().sum();
@@ -300,7 +302,7 @@ impl<'a> SortedSides<'a> {
         }
         let places = split(&mut self.sides, lengths).zip(self.counts.rows()).zip(cut.chunks());
         let scratch = <(Vec<u32>, FaceScratch)>::default;
-        // Consecutive faces share positions in most meshes, so most chunks have no sides in a round.
+        // Consecutive faces share positions in most meshes, so most chunks have no half-edges in a round.
         let places = places.filter(|((sides, _), _)| !sides.is_empty());
         try_for_each_item(cut.threads, cut.cancel, places, scratch, |scratch, ((sides, row), chunk)| {
             let (next, scratch) = scratch;
@@ -320,7 +322,7 @@ impl<'a> SortedSides<'a> {
         Ok(())
     }
 
-    /// Returns the sides of a shard, in one piece per chunk.
+    /// Returns the half-edges of a shard, in one piece per chunk.
     pub(super) fn of_shard(&self, shard: usize) -> impl Iterator<Item = &[SortedSide]> + Clone {
         let first = self.shards.start;
         let end = self.shards.end;

@@ -1,4 +1,5 @@
-//! Compares surfaces with a naive check, and tests cases that it does not cover: hostile meshes, precision, errors.
+//! Compares surfaces with the result of a naive check, and tests cases that the naive check does not cover: hostile
+//! meshes, precision, errors.
 
 use super::*;
 use crate::linear::{cross, subtract};
@@ -159,7 +160,7 @@ fn newell(mesh: &Mesh, corners: &[u32]) -> [f64; 3] {
     (0..corners.len()).fold([0.0; 3], |sum, at| add(sum, cross(relative(at), relative(at + 1))))
 }
 
-/// The naive check.
+/// The naive implementation of [`check_surface`].
 fn naive(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions) -> Surface {
     let used =
         faces.clone().flat_map(|face| mesh.faces.corners(face)).map(|corner| mesh.faces.corner_positions[corner]);
@@ -216,7 +217,7 @@ fn naive(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions) -> Surface {
     surface
 }
 
-/// Compares everything: lists and counts exactly, sums up to rounding.
+/// Compares all fields: lists and counts exactly, sums up to rounding.
 fn compare(mesh: &Mesh, faces: Range<usize>, which: SurfacePositions, name: &str) -> Surface {
     let run = |threads: usize| RunOptions::default().with_threads(Some(threads));
     let surface = check_surface(mesh, faces.clone(), which, &run(1)).unwrap();
@@ -306,7 +307,7 @@ fn volumes_far_from_the_origin_are_precise() {
         assert_eq!((surface.area, surface.volume, surface.euler_number), (6.0, 1.0, 2));
         assert!(surface.is_solid() && surface.is_clean());
     }
-    // With one face missing, the volume is that of cones to the origin.
+    // With one face missing, the volume is the sum of the volumes of the cones from the origin to the faces.
     let open = check_surface(&cube(2.0), 0..5, SurfacePositions::Merged, &RunOptions::default()).unwrap();
     assert!((open.volume - (1.0 - 3.0 / 3.0)).abs() < 1e-12 && !open.is_watertight() && open.is_consistent());
 }

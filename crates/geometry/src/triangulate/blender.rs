@@ -3,8 +3,8 @@
 //! Derived from `testdata/obj/blender/opt_triangulated*.npz` and the files next to them. For a quad with the corners c0
 //! to c3, the diagonal c0-c2 results in (c0, c2, c3) in the slot of the quad and (c0, c1, c2) at the end of the mesh;
 //! c1-c3 results in (c1, c3, c0) and (c1, c2, c3). For a larger polygon, one triangle stays in its slot; its corners
-//! are the choice of our ear clipper, not of Blender. Values are not moved or merged: normals remain those of the
-//! original mesh.
+//! are chosen by the ear clipper of this crate, not as in Blender. Values are not moved or merged: normals remain those
+//! of the original mesh.
 
 use super::{Point, TriangleMap};
 use crate::linear::{cross, dot, subtract};
@@ -29,7 +29,8 @@ pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
 
 /// Returns whether the diagonal is c1-c3: the one whose two triangles, projected onto the plane parallel to both
 /// diagonals, have the larger sum of area divided by perimeter, and c1-c3 on a tie. A diagonal along which the
-/// triangles face away from each other is rejected. If both are, or if the diagonals are parallel, it is c0-c2.
+/// triangles face away from each other is rejected. If both diagonals are rejected, or if they are parallel, the
+/// diagonal is c0-c2.
 ///
 /// This explains 304 of the 305 quads of the test files (the diagonals of the last one have the same length up to
 /// rounding), and all random quads that `surfaces/blender/tests` exports from Blender, flat and bent.

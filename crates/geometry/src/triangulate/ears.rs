@@ -1,9 +1,9 @@
 //! Ear clipping of polygons with five or more corners.
 //!
 //! An ear is a convex corner whose triangle contains no other part of the polygon (G. H. Meisters, 1975: a simple
-//! polygon has two). Good ears are cut first and slivers later; if no ear is left (the polygon intersects itself),
-//! convex corners are cut regardless. Each corner is examined a bounded number of times, and [`super::nearby`] finds
-//! blocking corners, so large polygons do not take quadratic time.
+//! polygon has at least two). Good ears are cut first and slivers later; if no ear is left (the polygon intersects
+//! itself), convex corners are cut regardless. Each corner is examined a bounded number of times, and [`super::nearby`]
+//! finds blocking corners, so large polygons do not take quadratic time.
 
 use super::Point;
 use super::nearby::Nearby;
@@ -70,7 +70,8 @@ enum EarShape {
 }
 
 impl Clipper {
-    /// Creates a clipper with a limit of examinations per corner, for polygons of any size.
+    /// Creates a clipper with a limit of examinations per corner, for polygons of any size; `None` limits only large
+    /// polygons.
     pub(super) fn limited(max_looks: Option<u64>) -> Clipper {
         Clipper { max_looks, ..Clipper::default() }
     }

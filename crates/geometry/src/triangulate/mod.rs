@@ -153,7 +153,7 @@ enum CornerValues {
     Separate,
 }
 
-/// How faces are cut and where their triangles are stored.
+/// The way in which faces are cut, and the order of their triangles.
 #[derive(Clone, Copy)]
 enum TriangulateStyle<'a> {
     /// All triangles of a face in its place.
@@ -183,13 +183,13 @@ struct BoundedWork {
 ///
 /// Uvs and normals per corner or per face become indexed, as by [`crate::domains::index_attributes`].
 ///
-/// Time is linear for faces of typical sizes and about n log n for a large polygon. The work per polygon is capped, so
-/// that a malicious one takes about a microsecond per corner for each thousand examined corners; past the cap,
-/// triangles can overlap. Beyond the result, memory use is a copy of the original face arrays and, per thread, 150
-/// bytes per corner of the largest face.
+/// Time is linear for faces of typical sizes and about n log n for a large polygon. The work per large polygon is
+/// capped at a thousand examined corners per corner, so that a malicious polygon takes about a microsecond per corner;
+/// past the cap, triangles can overlap. Beyond the result, memory use is a copy of the original face arrays and, per
+/// thread, 150 bytes per corner of the largest face.
 ///
-/// On error, the mesh is unchanged. Objects of a scene also refer to faces: for a mesh in a scene, use
-/// [`triangulate_scene`], or adapt the objects with the returned map.
+/// On error, the faces are unchanged, but uvs and normals may already be indexed. Objects of a scene also refer to
+/// faces: for a mesh in a scene, use [`triangulate_scene`], or adapt the objects with the returned map.
 ///
 /// # Errors
 ///
@@ -538,7 +538,7 @@ fn cut_at_second(quad: &[Point<3>; 4]) -> bool {
     let [a, b, c, d] = *quad;
     let first = subtract(c, a);
     let second = subtract(d, b);
-    // Twice as long as the area; a triangle that faces the other way is outside the quad.
+    // The length of the normal is twice the area of the quad. A triangle that faces the other way is outside the quad.
     let normal = cross(first, second);
     let area = |a, b, c| dot(cross(subtract(b, a), subtract(c, a)), normal);
     let at_first = area(a, b, c).min(area(a, c, d));

@@ -148,7 +148,7 @@ impl Nearby {
     }
 }
 
-/// Returns whether a box lies outside of a side of the triangle, or outside of its bounding box.
+/// Returns whether a box lies outside of an edge of the triangle, or outside of the triangle's bounding box.
 fn is_apart(triangle: &[Point<2>; 3], node: &NearbyNode) -> bool {
     let [a, b, c] = *triangle;
     let beside = |axis: usize| {
@@ -156,7 +156,7 @@ fn is_apart(triangle: &[Point<2>; 3], node: &NearbyNode) -> bool {
         let high = a[axis].max(b[axis]).max(c[axis]);
         node.high[axis] < low || node.low[axis] > high
     };
-    // Tests the box corner farthest to the left of the side.
+    // Tests the box corner farthest to the left of the edge.
     let outside = |from: Point<2>, to: Point<2>| {
         let x = if to[1] >= from[1] { node.low[0] } else { node.high[0] };
         let y = if to[0] >= from[0] { node.high[1] } else { node.low[1] };

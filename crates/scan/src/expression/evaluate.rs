@@ -1,4 +1,4 @@
-//! Evaluates steps over blocks of rows: each step is one loop over a block, which the compiler vectorizes.
+//! Evaluates steps over blocks of rows: each step is one loop over a block, which the compiler can vectorize.
 
 use super::{One, Step, Two};
 use polyhaul_model::error::planted;
@@ -16,7 +16,8 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Evaluates at most [`BLOCK`] rows; results other than 0 are true. `column` fills in the values of a column.
+    /// Evaluates at most [`BLOCK`] rows and returns their results; as conditions, results other than 0 are true.
+    /// `column` fills in the values of the column with the given index.
     pub(crate) fn evaluate(&mut self, steps: &[Step], rows: usize, column: impl Fn(usize, &mut [f64])) -> &[f64] {
         let mut top = 0;
         for step in steps {

@@ -48,9 +48,9 @@ pub(crate) use evaluate::{BLOCK, Bench};
 pub struct Expression {
     text: Arc<str>,
     steps: Arc<[Step]>,
-    /// The columns, with the range of the text that first refers to each.
+    /// The columns, each with the range of the text that first refers to it.
     columns: Arc<[(ColumnRef, Range<usize>)]>,
-    /// Created by [`Expression::and`], so another `and` needs no parentheses around it.
+    /// Whether [`Expression::and`] created the filter, so that another `and` needs no parentheses around it.
     is_joined: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) enum ColumnRef {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Step {
     Number(f64),
-    /// Index in [`Expression::columns`].
+    /// Index in the columns of the [`Expression`].
     Column(usize),
     One(One),
     Two(Two),

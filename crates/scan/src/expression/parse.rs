@@ -7,7 +7,7 @@ use polyhaul_model::names;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// Maximum length and nesting depth of a filter.
+/// Maximum length (in bytes) and nesting depth of a filter.
 const MAX_BYTES: usize = 64 << 10;
 const MAX_DEPTH: usize = 100;
 

@@ -8,8 +8,8 @@ use super::{
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// Decides whether two file names refer to the same file. Each is a pair: the folder of the file that contains the
-/// name, and the name.
+/// Decides whether two file names refer to the same file. Each argument is a pair: the folder of the file that contains
+/// the name, and the name.
 pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
 /// The two scenes being compared.
@@ -116,12 +116,13 @@ impl RenderComparison<'_> {
         [a.start, a.end].map(|node| id_of(of_a, node)) == [b.start, b.end].map(|node| id_of(of_b, node))
     }
 
-    /// The last step of an instance may or may not be a node of the tree.
+    /// Compares instances. The last step of an instance may be a node of the tree in one scene and a separate step in
+    /// the other.
     fn instance(&self, a: &Instance, b: &Instance) -> bool {
         let content = |instance: &Instance, ids: &[u32]| {
             let [start, end] = [instance.motion.start, instance.motion.end].map(|node| id_of(ids, node));
             match &instance.step {
-                // Compares a step by value if it is not a node of either scene.
+                // A step that is not a node of either scene is compared by value.
                 Some(step) => {
                     let key = key(start, step);
                     let number = self.transforms.numbers.get(&key).copied();

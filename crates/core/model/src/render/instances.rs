@@ -1,7 +1,7 @@
 //! Instances of objects, stored compactly: about a hundred bytes each, including a matrix of twelve numbers.
 //!
-//! Instances with consecutive matrices in a segment, as in files with one matrix per instance, form a run, which stores
-//! their common data once.
+//! Instances whose matrices are consecutive in a segment, as in files with one matrix per instance, form a run, which
+//! stores the data that they share once.
 
 use super::{Motion, Render, Step, StepKind, Transform};
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub enum Placing {
     Matrices {
         /// The parent node of all instances.
         parent: u32,
-        /// The kind of step that each matrix is.
+        /// The kind of step of each matrix: [`StepKind::Replace`] or [`StepKind::Concat`].
         step: StepKind,
         /// The segment with the matrices.
         segment: u32,

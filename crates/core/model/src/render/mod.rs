@@ -35,7 +35,7 @@ impl Transform {
     pub const IDENTITY: Transform = Transform(NONE);
 }
 
-/// The transforms of an entity when the shutter opens and closes. They are equal for most entities.
+/// The transforms of an entity at the first and the last transform time. They are equal for most entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Motion {
     /// The transform at the first transform time.
@@ -70,24 +70,24 @@ pub enum Step {
     Replace([f64; 16]),
     /// `ConcatTransform`: multiplies the current transform. 16 numbers in file order, column by column.
     Concat([f64; 16]),
-    /// The inverse of the parent: the coordinate system `camera`.
+    /// The inverse of the parent's transform, as in the coordinate system `camera`.
     Inverse,
 }
 
-/// A stored node.
+/// A node of the tree, as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The parent node.
     pub parent: u32,
-    /// The kind of step.
+    /// The kind of its step.
     pub step: StepKind,
-    /// The segment with its numbers.
+    /// The segment with the step's numbers.
     pub segment: u32,
     /// The index of the first number in the segment's doubles.
     pub at: u32,
 }
 
-/// The kind of a step. Its numbers are doubles of a segment.
+/// The kind of a step. The step's numbers are in [`Segment::doubles`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
     /// Three numbers.
@@ -106,11 +106,11 @@ pub enum StepKind {
     ReplaceAll,
     /// Sixteen numbers.
     ConcatAll,
-    /// The inverse of the parent; no numbers.
+    /// The inverse of the parent's transform; no numbers.
     Inverse,
 }
 
-/// An entity with a kind or name, and parameters.
+/// A directive with a class or name, and parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Entity {
     /// The name in the directive: a class (`"trianglemesh"`), or the name being defined.
@@ -119,7 +119,7 @@ pub struct Entity {
     pub parameters: ParameterRange,
     /// The color space of the colors; `None` is sRGB.
     pub color_space: Option<Name>,
-    /// Parameters of earlier `Attribute` directives for this kind of entity: an index into [`Render::attributes`].
+    /// The last of the `Attribute` directives that apply to the entity: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
     /// The transforms.
     pub motion: Motion,
@@ -138,10 +138,10 @@ pub struct Setting {
     pub quoted: bool,
 }
 
-/// `Attribute`: parameters for all later entities of a kind.
+/// An `Attribute` directive: parameters for later entities of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute {
-    /// The previous directive that is still in effect: an index into [`Render::attributes`].
+    /// The previous directive for the same target that is still in effect: an index into [`Render::attributes`].
     pub before: Option<u32>,
     /// The parameters. The entity's name is the target: `shape`, `light`, `material`, `medium` or `texture`.
     pub entity: Entity,
@@ -161,7 +161,8 @@ pub struct Texture {
 /// A material.
 #[derive(Clone, Copy, Debug)]
 pub struct Material {
-    /// The class of an unnamed material. A named one has its name here, and its class in the parameter `type`.
+    /// The entity. Its name is the class of an unnamed material, or the name of a named one, whose class is the
+    /// parameter `type`.
     pub entity: Entity,
     /// Whether it is a named material (`MakeNamedMaterial`).
     pub is_named: bool,
@@ -170,7 +171,7 @@ pub struct Material {
 /// The material of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MaterialUse {
-    /// No material was set: the default diffuse one.
+    /// No material was set: pbrt's default diffuse material.
     #[default]
     Default,
     /// An index into [`Render::materials`].
@@ -192,7 +193,7 @@ pub struct ShapeState {
     pub outside: Option<Name>,
     /// Whether the surface normals are flipped.
     pub reverse_orientation: bool,
-    /// Parameters of `Attribute` directives for shapes: an index into [`Render::attributes`].
+    /// The last of the `Attribute` directives that apply to the shape: an index into [`Render::attributes`].
     pub attributes: Option<u32>,
     /// The color space of the colors; `None` is sRGB.
     pub color_space: Option<Name>,
@@ -273,9 +274,9 @@ pub struct Render {
     pub folder: Option<PathBuf>,
     /// The shapes in file order.
     pub shapes: Vec<StoredShape>,
-    /// Index and end transform of each moving shape, in order.
+    /// Index and end transform of each moving shape, ordered by index.
     pub moving: Vec<(u32, u32)>,
-    /// Shape index and mesh index of each shape that is a mesh of the scene, in order.
+    /// Shape index and mesh index of each shape that is a mesh of the scene, ordered by shape index.
     pub meshes: Vec<(u32, u32)>,
     /// The text of each [`Name`].
     pub names: Vec<Box<str>>,
@@ -422,8 +423,8 @@ impl<'a> Shape<'a> {
         Motion { start, end: self.render.end_of(self.index).unwrap_or(start) }
     }
 
-    /// Returns the index of its mesh in [`crate::Scene::meshes`]; `None` for other shapes and meshes that were not
-    /// loaded.
+    /// Returns the index of its mesh in [`crate::Scene::meshes`]; `None` for shapes other than meshes, and for meshes
+    /// that were not loaded.
     pub fn mesh(&self) -> Option<usize> {
         let meshes = &self.render.meshes;
         let at = meshes.binary_search_by_key(&(self.index as u32), |&(shape, _)| shape).ok()?;
@@ -434,6 +435,7 @@ impl<'a> Shape<'a> {
 /// Replacements for file names when the scene is written.
 #[derive(Debug, Default)]
 pub struct RenamedFiles<'a> {
-    /// Keyed by the folder of the file that contains a name, and the name. `None` keeps the name.
+    /// The new names, keyed by the folder of the file that contains the old name, and the old name. `None` keeps the
+    /// name.
     pub names: HashMap<(&'a str, &'a str), Option<String>>,
 }

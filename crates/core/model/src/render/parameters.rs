@@ -73,7 +73,7 @@ impl ParameterType {
         }
     }
 
-    /// Returns the number of numbers per value; 1 for other values.
+    /// Returns the number of components per value, such as 3 for a point; 1 for types that are not numbers.
     pub fn width(self) -> usize {
         match self {
             ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
@@ -101,7 +101,7 @@ pub enum ValueKind {
 pub struct Declaration {
     /// The declared type.
     pub kind: ParameterType,
-    /// The array of the segment that has the values.
+    /// The array of the segment that contains the values.
     pub values: ValueKind,
     /// An index into the segment's names.
     pub name: u32,
@@ -141,7 +141,7 @@ pub struct ExactValues {
 /// The values of a chunk of text. Names are indices into the segment's own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
-    /// Maps this table's names to the scene's.
+    /// The segment's table of names: the scene's name for each index.
     pub names: Box<[Name]>,
     /// The distinct types and names of parameters.
     pub declarations: Box<[Declaration]>,
@@ -153,11 +153,11 @@ pub struct Segment {
     pub integers: SharedSlice<i32>,
     /// Values of parameters of type bool.
     pub bools: Box<[bool]>,
-    /// Values of string parameters: indices into the names.
+    /// Strings, and names of textures and spectra: indices into `names`.
     pub strings: SharedSlice<u32>,
-    /// Lists of `floats` that are also stored in double precision, in order.
+    /// The lists in `floats` that are also stored in double precision, in order.
     pub exact: Box<[ExactValues]>,
-    /// The numbers of transforms, and of point lists in double precision.
+    /// The numbers of transforms, and the values of point lists in double precision.
     pub doubles: SharedSlice<f64>,
     /// The folder of the file that contains this text, relative to the scene's folder: empty, or ending with a slash.
     pub folder: Arc<str>,
@@ -202,7 +202,7 @@ const FILE_PARAMETERS: [&str; 5] = ["filename", "lensfile", "aperture", "normalm
 
 impl Parameter<'_> {
     /// Returns whether the parameter's only string may be a file name. The string of a spectrum may also name a
-    /// predefined spectrum. The string of a film names an output file, so it does not count.
+    /// predefined spectrum. The string of a film names an output file, which callers must exclude.
     pub fn names_file(&self) -> bool {
         let may_be = match self.kind {
             ParameterType::String => FILE_PARAMETERS.contains(&self.name),
