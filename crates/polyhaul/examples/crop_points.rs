@@ -1,4 +1,4 @@
-//! Keeps part of a scan, with all its columns: the points that pass a filter, one in every N.
+//! Keeps part of a scan, with all its columns: every Nth of the points that pass a filter.
 //!
 //!     cargo run --release --example crop_points -- scan.ply part.ply "z > 0.5 and intensity > 100" 8
 

@@ -42,7 +42,8 @@ pub fn load(path: &Path) -> Result<Buffers> {
     let Some(mesh) = scene.meshes.first_mut() else { return Ok(Buffers::default()) };
     mesh.triangulate()?;
     let welded = mesh.weld()?;
-    // An index without a value is `NONE`, which is out of range; the lists are empty if no corner has the attribute.
+    // A vertex without a value has the index `NONE`, which is out of range. The lists are empty if no corner has the
+    // attribute.
     let vertices = (0..welded.vertex_positions.len()).map(|vertex| Vertex {
         position: mesh.positions[welded.vertex_positions[vertex] as usize],
         normal: value(&mesh.normals, &welded.vertex_normals, vertex),

@@ -1,10 +1,10 @@
-//! Detects the format of a source: the format set by the caller, or else by its extension, or else by its content.
+//! Detects the format of a source: as set by the caller, or else from its extension, or else from its content.
 //!
-//! A format set by the caller or the extension is trusted: an empty `x.obj` is an empty scene, and unknown words among
-//! its statements are warnings. If reading such a file causes warnings or an error, and its content looks like another
-//! format, a hint or a warning says so. Without an extension, the content must identify itself: an empty source, or
-//! text that does not start with an OBJ statement, is an error. The signatures are in the registry. Nothing here reads
-//! ahead or parses.
+//! A format set by the caller or the extension is trusted: an empty `x.obj` is an empty scene, and unknown statements
+//! only cause warnings. If reading such a file causes warnings or an error, and its content looks like another format,
+//! a hint or a warning says so. Without an extension, the content must identify itself: an empty source, or text that
+//! does not start with an OBJ statement, is an error. The signatures are in the registry. Nothing here reads ahead or
+//! parses.
 
 use crate::foreign;
 use crate::format::{Format, HEAD_BYTES, Head};
@@ -15,8 +15,8 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::warnings::Warnings;
 use std::path::Path;
 
-/// Bytes to examine if reading causes warnings. Checking for compression already read this many from a stream, so no
-/// error of the stream occurs here.
+/// Number of bytes to examine if reading causes warnings or an error. Checking for compression already read this many
+/// from a stream, so no error of the stream occurs here.
 const FEW_BYTES: usize = 8;
 
 /// The format of a source, and the format that its first bytes look like.
@@ -62,7 +62,7 @@ impl Detected {
         Ok(Detected { format, looks, head })
     }
 
-    /// The format that the bytes look like, if it is another one.
+    /// The format that the bytes look like, if it differs from the detected format.
     fn other(&self, plain: &Plain) -> Result<Option<Format>> {
         let looks = match self.looks {
             Looks::Known(looks) => looks,

@@ -1,7 +1,8 @@
 //! Recognizes unsupported files, for the hint of an error.
 //!
-//! Compares only the first eight bytes, which are also available for streams (for tar archives, five bytes at offset
-//! 257), and only after an error: no file is rejected because of them.
+//! Signatures have at most eight bytes, which are also available for streams. The signature of tar archives is at
+//! offset 257, so such archives are recognized only if the format is detected by content. Called only after an error:
+//! no file is rejected because of its signature.
 
 /// A kind of content: its signatures, its name, and the remedy.
 struct ForeignContent {
@@ -48,7 +49,7 @@ const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &
     ForeignContent { starts, name, remedy }
 }
 
-/// Returns a hint about content that starts with `head`, if it is known.
+/// Returns a hint about content that starts with `head`, if the content is recognized.
 pub(crate) fn hint(head: &[u8]) -> Option<String> {
     if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
         return Some(format!("the content looks like a tar archive: {EXTRACT}"));

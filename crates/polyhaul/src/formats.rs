@@ -144,7 +144,7 @@ macro_rules! format_rows {
             }
             /// Tab-separated values.
             Tsv = row("tsv", FormatKind::Table), "table" {} => { read: TABLE_READERS, write: TABLE_WRITERS, }
-            /// Values separated by blanks, or by the separator detected in the first rows.
+            /// Values separated by spaces and tabs, or by the separator detected in the first rows.
             Txt = row("txt", FormatKind::Table), "table" { is_often_prose: true, } => { read: TABLE_READERS, write: TABLE_WRITERS, }
             /// Points as lines of `x y z`, with optional further columns.
             Xyz = row("xyz", FormatKind::Table), "table" { other_names: &["asc"], } => { read: TABLE_READERS, write: TABLE_WRITERS, }
@@ -405,7 +405,7 @@ macro_rules! format_rows {
                 read: Readers { scene: Some(ply::read), ..NO_READERS },
                 write: splat_writers(3, |job| job.write_splats(polyhaul_ply::write_packed)),
             }
-            /// SOG, Gaussian splats as images; read-only. A `.sog` archive is read by its main file, `meta.json`.
+            /// SOG, Gaussian splats as images; read-only. A `.sog` archive is read through its main file, `meta.json`.
             Sog = row("sog", FormatKind::Scene), "sog" {
                 main_file: Some("meta.json"),
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_splat::sog::looks_like_sog(head.text())),

@@ -23,7 +23,7 @@ use polyhaul_model::{Channels, ColorSpace, Image, SampleType};
 /// # Ok::<(), polyhaul::Error>(())
 /// ```
 pub trait ImageOps {
-    /// Converts the samples to another type and color space; also returns how many were clipped.
+    /// Converts the samples to another type and color space; also counts the samples that were clamped or rounded.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size.
@@ -52,8 +52,8 @@ pub trait ImageOps {
     /// The same errors as [`ImageOps::convert_channels`].
     fn convert_channels_with(&self, channels: Channels, run: &RunOptions) -> Result<Image>;
 
-    /// Computes the mip levels below the image. Each side is half that of the previous level, rounded down, but at
-    /// least 1.
+    /// Computes the mip levels below the image. Width and height are half those of the previous level, rounded down,
+    /// but at least 1.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the number of samples does not match the size or the options do

@@ -85,7 +85,7 @@ fn not_written(format: Format) -> Error {
     Error::new(ErrorKind::Usage, message).with_hint(format!("images can be written as {written}"))
 }
 
-/// Writes an image from a caller, after converting it to a form that the format stores.
+/// Writes an image, after checking it and converting it to a form that the format stores.
 pub(crate) fn save(image: &Image, output: Output, options: &WriteOptions) -> Result<Report> {
     check_image(image)?;
     let format = format_of(&output, options)?;
@@ -118,7 +118,7 @@ pub(crate) fn convert_image(
     Ok(bytes)
 }
 
-/// Writes a texture from a caller.
+/// Writes a texture, after checking it.
 pub(crate) fn save_texture(texture: &Texture, output: Output, options: &WriteOptions) -> Result<Report> {
     texture.check()?;
     let format = format_of(&output, options)?;

@@ -1,7 +1,7 @@
 //! Finds files whose names differ from the requested ones in case: files from Windows and macOS may refer to their
 //! neighbors in any case.
 //!
-//! Used only after the exact name was not found, and only if a single name matches.
+//! Callers use [`LetterCase::find`] only after the exact name was not found; it succeeds only if a single name matches.
 
 use polyhaul_bytes::place;
 use std::collections::HashMap;
@@ -56,7 +56,7 @@ impl LetterCase {
     }
 }
 
-/// Returns the path on disk, relative to `folder`, if the system found a file under a name in different case.
+/// Returns the path on disk, relative to `folder`, if the system found the file although the case of its name differs.
 pub(crate) fn actual_path(folder: &Path, name: &Path) -> Option<PathBuf> {
     if !cfg!(any(windows, target_os = "macos")) || place::is_url(folder) {
         return None;

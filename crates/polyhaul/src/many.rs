@@ -1,7 +1,7 @@
 //! Finds files in folders, and processes many files under one memory budget.
 //!
-//! Small files are processed in parallel, one thread each; large files sequentially, all threads each. Independent of
-//! the work on a file. Opens files only to distinguish notes from tables of numbers.
+//! Small files are processed in parallel, each with one thread; large files sequentially, each with all threads. The
+//! caller's function does the work on a file; this module opens files only to distinguish prose from tables of numbers.
 
 use crate::format::Format;
 use crate::prose::is_prose_file;
@@ -28,7 +28,7 @@ pub struct Source {
     pub path: PathBuf,
     /// Its path relative to the searched folder; only the file name if the file was given directly.
     pub name: PathBuf,
-    /// Metadata from the listing of a store.
+    /// Metadata from the listing of an object store.
     pub found: Option<PlaceInfo>,
 }
 
@@ -105,7 +105,7 @@ impl FindOptions {
     /// Nothing is hidden if a pattern contains such a name.
     fn is_hidden(&self, name: &OsStr) -> bool {
         let is_dotted = |name: &str| name.starts_with('.') || name == "__MACOSX";
-        // Names such as `..` in a store are not valid paths; opening them reports that.
+        // Names such as `..` in an object store are not valid paths; opening them reports that.
         is_dotted(&name.to_string_lossy())
             && place::check_name(Path::new(name)).is_ok()
             && !self.include.iter().any(|pattern| pattern.as_str().split(is_separator).any(is_dotted))
@@ -158,8 +158,8 @@ fn find_objects(
     Ok(())
 }
 
-/// Checks that an object name is a path below any folder on this system. On Windows, `C:/a.obj` refers to a drive and
-/// `a\b.obj` to a folder.
+/// Checks that an object name stays below any folder that it is appended to. On Windows, `C:/a.obj` refers to a drive,
+/// and `a\b.obj` to a file in a folder.
 fn check_object_name(name: &Path) -> Result<()> {
     if !cfg!(windows) || !name.as_os_str().as_encoded_bytes().iter().any(|byte| b":\\".contains(byte)) {
         return Ok(());
@@ -229,8 +229,10 @@ impl Search<'_> {
 /// Calls `take` with one result at a time, in file order, from any thread, until it returns `Break`. Calls
 /// [`RunOptions::progress`] with the number of finished files and the total. If the job is cancelled, `take` still gets
 /// the results of all processed files.
+///
 /// # Errors
-/// [`ErrorKind::Cancelled`] if the job was cancelled before all files were processed; [`ErrorKind::Memory`].
+/// [`ErrorKind::Cancelled`] if the job was cancelled before all files were processed; [`ErrorKind::Memory`] if memory
+/// runs out.
 pub fn for_each_file<T: Send>(
     count: usize,
     run: &RunOptions,

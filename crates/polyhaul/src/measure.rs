@@ -33,7 +33,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// [`crate::ErrorKind::Io`] if a file cannot be created in `folder`, or there is no space for it;
-/// [`crate::ErrorKind::Memory`]; [`crate::ErrorKind::Cancelled`].
+/// [`crate::ErrorKind::Memory`] if memory runs out; [`crate::ErrorKind::Cancelled`] if the job was cancelled.
 pub fn ceilings(folder: &Path, options: &MeasureOptions) -> Result<Ceilings> {
     polyhaul_insight::measure::ceilings(folder, options, &KERNELS)
 }

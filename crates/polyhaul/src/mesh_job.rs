@@ -1,6 +1,6 @@
-//! Writes a scene of meshes: the input of a format's writer.
+//! The job of writing a scene of meshes, which the writer of a format receives.
 //!
-//! `save` prepares scenes before that; formats are in the registry.
+//! `save` prepares the scene; the writers are in the registry.
 
 use crate::format::Format;
 use crate::input::Output;
@@ -100,12 +100,12 @@ pub(crate) fn has_polygons(scene: &Scene) -> bool {
     !paced(&scene.meshes).all(is_cut)
 }
 
-/// How the format uses a scene's comments.
+/// Meaning of a scene's comments in a format.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comments {
-    /// As text, or not at all.
+    /// They are text, or are not written.
     AreText,
-    /// Some refer to files, such as textures of a PLY file, whose names must be rewritten.
+    /// Some contain file names, such as textures of a PLY file, which must be rewritten.
     NameFiles,
 }
 

@@ -1,4 +1,4 @@
-//! Replaces `flat` in builds without the feature `pbrt`, which cannot read renderer scenes.
+//! Replaces `flat` in builds without the feature `pbrt`, which cannot read or convert renderer scenes.
 
 use crate::format::Format;
 #[cfg(feature = "preview")]
@@ -13,18 +13,18 @@ use std::borrow::Cow;
 #[cfg(feature = "preview")]
 use std::ops::Range;
 
-/// Fails: the scene was built by the caller.
+/// Always fails: without the feature, renderer scenes can only be built by the caller.
 pub(crate) fn to_write(_: Cow<'_, Scene>, _: &WriteOptions, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
 }
 
-/// Fails: the scene was built by the caller.
+/// Always fails: without the feature, renderer scenes can only be built by the caller.
 pub(crate) fn with_instances(_: Scene, _: &Limits, _: &mut Warnings) -> Result<Scene> {
     Err(unsupported())
 }
 
 #[cfg(feature = "preview")]
-/// Fails: the scene was built by the caller.
+/// Always fails: without the feature, renderer scenes can only be built by the caller.
 pub(crate) fn shown(_: Scene, _: &ReadOptions, _: &mut Warnings) -> Result<ShownScene> {
     Err(unsupported())
 }

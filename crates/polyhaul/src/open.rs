@@ -1,7 +1,7 @@
 //! Opens inputs: as stored bytes, and as decompressed bytes.
 //!
-//! Recognizes archives by content only, and never interprets scenes. [`crate::containers`] finds members of archives
-//! and files inside other files.
+//! Recognizes archives by content, and never interprets scenes. [`crate::containers`] finds members of archives and
+//! files inside other files.
 
 use crate::containers::{self, Member, Near, Shelf};
 use crate::input::Input;
@@ -24,7 +24,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens an input. For an archive, opens its single member of a known format.
+    /// Opens an input. For an archive, opens the member that [`Shelf::only_member`] finds.
     pub(crate) fn new(input: Input, options: &ReadOptions) -> Result<Opened> {
         let opened = Self::as_is(input, options)?;
         if !containers::is_archive(&opened.source)? {
@@ -102,7 +102,7 @@ impl Opened {
         &self.near
     }
 
-    /// Size of a file that can be read repeatedly; `None` for streams and members of archives.
+    /// Size of an input that can be read repeatedly, at any offset; `None` for streams and members of archives.
     pub(crate) fn file_bytes(&self) -> Option<u64> {
         let is_file = self.source.is_positioned() && !matches!(self.near, Near::Archive(_));
         is_file.then(|| self.source.len())?
@@ -136,7 +136,7 @@ impl Opened {
         if is_again || precision != Precision::Auto {
             return Ok(PrecisionPass { precision, is_second: false, restart_bytes: u64::MAX });
         }
-        // The threads may read ahead by the other half.
+        // The first pass restarts within half of the limit: threads may have read ahead by the other half.
         let limit_bytes = options.run.memory_limit;
         let recorded = self.source.record(usize::try_from(limit_bytes).unwrap_or(usize::MAX));
         recorded.map_err(|error| Error::io("reading", self.name(), error))?;

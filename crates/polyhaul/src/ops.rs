@@ -7,8 +7,8 @@
 //! implementations are in `polyhaul-geometry`, `polyhaul-image` and `polyhaul-pbrt`.
 //!
 //! - [`flatten()`]: converts a renderer scene to meshes and objects
-//! - [`expand()`]: replaces the instances of a renderer scene; [`inline_meshes`]: moves meshes from files into it;
-//!   [`Builder`]: builds a renderer scene from scratch
+//! - [`expand()`]: replaces the instances of a renderer scene with shapes; [`inline_meshes`]: moves meshes from files
+//!   into it; [`Builder`]: builds a renderer scene from scratch
 //! - [`topologies()`]: computes the edges of meshes, and checks for degenerate and duplicate faces
 //! - [`places64()`], [`places32()`]: compute the transforms of a renderer scene
 //! - [`compress`]: converts images to a texture, block-compressed or not; [`blocks`]: decodes textures to images
@@ -137,7 +137,7 @@ pub trait MeshOps {
     /// [`polyhaul_geometry::clean::has_clean_faces`].
     ///
     /// # Errors
-    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory).
+    /// [`ErrorKind::Memory`](crate::ErrorKind::Memory) if memory runs out.
     fn has_clean_faces_with(&self, run: &RunOptions) -> Result<bool>;
 
     /// Checks the surface formed by the faces: holes, flipped neighbors, duplicates, area, volume; see

@@ -49,7 +49,7 @@ pub(crate) fn file_of(output: &Output) -> Option<&Path> {
     }
 }
 
-/// Renames all files, the last one last, and adds them to the report.
+/// Renames all files in order, and adds them to the report.
 pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Result<()> {
     let mut notes = Vec::new();
     let mut files = Vec::new();

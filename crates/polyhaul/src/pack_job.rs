@@ -1,6 +1,7 @@
-//! Packs splats while they are read: the input and the output of a format's packer.
+//! Packing of splats while they are read: the job that a format's packer receives, and the packed splats that it
+//! returns.
 //!
-//! Formats are in the registry; `convert::packed` decides when this is used.
+//! The packers are in the registry; `convert::packed` decides when to use them.
 
 use crate::options::WriteOptions;
 use polyhaul_geometry::splats::SplatsJob;

@@ -1,10 +1,10 @@
-//! Converts file names in files to paths.
+//! Converts file names that occur in files to paths.
 
 use polyhaul_bytes::place;
 use std::path::{Component, Path, PathBuf, Prefix};
 
-/// Maximum length of a file name. File systems allow 255 bytes per path component, and allocation failures abort the
-/// process when the standard library copies paths.
+/// Maximum length of a file name in bytes. File systems allow 255 bytes per path component. Longer names are not looked
+/// up: the standard library copies paths, and a failed allocation of such a copy aborts the process.
 pub(crate) const LONGEST_NAME_BYTES: usize = 768;
 
 /// The folder that contains a file.
@@ -25,7 +25,8 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
     let name = slashed(name);
     for part in name.components() {
         match part {
-            // On Windows, a drive in the middle replaces the path before it, and other colons refer to streams.
+            // On Windows, a drive in the middle replaces the path before it, and other colons refer to alternate data
+            // streams.
             Component::Normal(part) if cfg!(windows) && part.as_encoded_bytes().contains(&b':') => return None,
             Component::Normal(part) => path.push(part),
             Component::CurDir => {}
@@ -45,7 +46,8 @@ pub(crate) fn names_folder(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|&last| std::path::is_separator(last.into()))
 }
 
-/// Replaces backslashes, which files from Windows use. Removes the prefix `\\?\`, which does not work with slashes.
+/// Replaces backslashes, which files from Windows use, with slashes. Removes the prefix `\\?\`, which does not work
+/// with slashes.
 pub(crate) fn slashed(name: &str) -> PathBuf {
     let plain = name.strip_prefix(r"\\?\").filter(|rest| place::has_drive(rest));
     PathBuf::from(plain.unwrap_or(name).replace('\\', "/"))

@@ -55,7 +55,7 @@ impl Plain {
     /// Report entry for the bytes read so far.
     pub(crate) fn moved(&self, format: &'static str) -> Moved {
         let read = |source: &Source<'_>| source.counters().snapshot().bytes;
-        // Member sizes are read before the members are decoded; do not count them twice.
+        // Sizes of members are read before the members are decoded; do not count these bytes twice.
         let packed = |source: &Source<'_>| read(source).min(source.len().unwrap_or(u64::MAX));
         let moved = Moved::new(format, self.source.compressed().map_or_else(|| read(&self.source), packed));
         match self.source.codec() {

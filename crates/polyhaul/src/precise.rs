@@ -1,7 +1,7 @@
 //! Places scenes with double-precision positions or transforms before they are written: axes, scale, transforms and
 //! origin.
 //!
-//! Reports the precision lost in single-precision formats. Leaves other scenes untouched.
+//! Reports the precision lost in single-precision formats. Other scenes are placed only if the options set an origin.
 
 use crate::options::WriteOptions;
 use polyhaul_geometry::exact;
@@ -16,7 +16,8 @@ use polyhaul_pipeline::precision::rounded;
 use polyhaul_spill::paced;
 use std::borrow::Cow;
 
-/// Minimum ratio between float spacings before and after an automatic origin. Below it, the scene is too close to 0.
+/// Minimum ratio between float spacings before and after an automatic origin. Below it, the scene is too close to 0,
+/// and no origin is used.
 const MIN_GAIN: f64 = 4.0;
 
 /// Precision that the target format supports.
@@ -94,8 +95,8 @@ fn placed_options(options: &WriteOptions, axes: Axes) -> WriteOptions {
     options.clone().with_scene(scene)
 }
 
-/// Origin to subtract. `Auto` uses the center of a distant bounding box, rounded to a float so that formats store it
-/// exactly.
+/// Origin to subtract. `Auto` uses the center of a distant bounding box, rounded to whole numbers that floats
+/// represent, so that formats store it exactly.
 fn origin_of(origin: Origin, bounds: Option<Bounds<f64>>) -> [f64; 3] {
     match (origin, bounds) {
         (Origin::At(point), _) => point,

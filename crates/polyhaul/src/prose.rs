@@ -7,8 +7,8 @@ use std::path::Path;
 /// Bytes that are searched for a row of numbers.
 const PROSE_BYTES: usize = 4096;
 
-/// Whether a file is text without a row of numbers at its start, such as a license. Objects in stores, compressed files
-/// and unreadable files count as numbers: reading them reports the problem.
+/// Whether a file is text without a row of numbers at its start, such as a license. Objects in object stores,
+/// compressed files and unreadable files do not count as prose: reading them reports any problem.
 pub(crate) fn is_prose_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_plain = !place::is_url(path) && Codec::of_name(&name).is_none();
@@ -20,7 +20,7 @@ pub(crate) fn is_prose(source: &Source<'_>) -> bool {
     let mut head = [0; PROSE_BYTES];
     let Ok(count) = source.read_next(&mut head) else { return false };
     let text = String::from_utf8_lossy(head.get(..count).unwrap_or_default());
-    // The last number may be incomplete.
+    // The last word may be incomplete.
     let is_cut = count == PROSE_BYTES;
     let text = if is_cut { text.rsplit_once(char::is_whitespace).map_or("", |(text, _)| text) } else { &text };
     let is_row = |line: &str| {

@@ -1,6 +1,6 @@
-//! Reads one input as one format: the input of a format's reader, and its secondary results.
+//! The job of reading one input as one format, which the format's reader receives, and its secondary results.
 //!
-//! `load` opens, detects and measures; formats are in the registry.
+//! `load` opens inputs, detects formats and measures times; the readers are in the registry.
 
 use crate::containers::Near;
 use crate::declared::Declared;

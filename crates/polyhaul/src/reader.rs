@@ -1,4 +1,4 @@
-//! [`Reader`]: an input and how to read it.
+//! [`Reader`]: an input and the options for reading it.
 //!
 //! Only holds the options; reading starts in `load`, `tables`, `images` and `convert`.
 
@@ -18,7 +18,8 @@ use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::consumer::MeshConsumer;
 use polyhaul_pipeline::crew::within;
 
-/// An input and how to read it. The final method chooses what to read it as; nothing is opened before that call.
+/// An input and the options for reading it. The final method selects the kind of content; nothing is opened before that
+/// call.
 ///
 /// ```
 /// use polyhaul::{Input, Reader};
@@ -76,7 +77,7 @@ impl Reader {
         self
     }
 
-    /// Treats every warning as an error (default: off).
+    /// Treats warnings as errors (default: off). `true` means [`Strict::Losses`], which does not include notes.
     #[must_use]
     pub fn strict(mut self, strict: impl Into<Strict>) -> Reader {
         self.options.strict = strict.into();
@@ -90,7 +91,7 @@ impl Reader {
         self
     }
 
-    /// Selects rows of a table or vertices of a mesh (default: all). A face is kept if its vertices are.
+    /// Selects rows of a table or vertices of a mesh (default: all). A face is kept if all its vertices are.
     ///
     /// ```
     /// use polyhaul::options::RowOptions;
@@ -127,7 +128,7 @@ impl Reader {
 
     /// Streams a mesh to a consumer in pieces instead of building a scene. Memory does not grow with the file, except
     /// for positions that later faces refer to. Supports STL, binary PLY with only vertices and faces, and OBJ without
-    /// materials, colors, lines and points (read twice). Returns `None` if the input must be read as a scene.
+    /// materials, colors, lines, points and curves (read twice). Returns `None` if the input must be read as a scene.
     ///
     /// ```
     /// use polyhaul::consumer::{KnownPositions, MeshConsumer, MeshPiece, PieceFaces};
@@ -192,9 +193,9 @@ impl Reader {
     }
 
     /// Passes the rows of a table to `take` in batches of about `bytes` bytes of the file, in order, from worker
-    /// threads. The columns are the same as in [`Reader::tables`]. In a PLY file, the rows are the vertices, or the
-    /// element selected by [`crate::options::TableReadOptions::element`]. There is always at least one batch, even if
-    /// no rows are kept. Well-formed binary PLY files are streamed; other files are read completely first.
+    /// threads. The columns are the same as in [`Reader::tables`]. In a PLY file, the rows are those of the vertices,
+    /// or of the element selected by [`crate::options::TableReadOptions::element`]. There is always at least one batch,
+    /// even if no rows are kept. Well-formed binary PLY files are streamed; other files are read completely first.
     ///
     /// ```
     /// use polyhaul::{Input, Reader};
@@ -264,8 +265,9 @@ impl Reader {
     /// Conversions between table formats (PLY, csv, tsv, txt, xyz, pts, npy) keep everything: all columns and their
     /// types, elements that are not part of a mesh, lists, comments and their order. From a PLY file, the vertices
     /// become the table, or the element selected by [`crate::options::TableReadOptions::element`]; a table becomes the
-    /// vertices of a PLY file. OBJ and STL are converted as scenes, and so are other formats if the write options
-    /// change axes or scale, triangulate, or drop parts. Anything the target cannot store is reported as a warning.
+    /// vertices of a PLY file. Other formats of scenes are converted as scenes, and so are table formats if the write
+    /// options change axes or scale, triangulate, or drop parts. Images are converted as images. Anything the target
+    /// cannot store is reported as a warning.
     ///
     /// ```
     /// use polyhaul::{Input, Reader, Writer};

@@ -3,8 +3,8 @@
 //! The same rules apply to all formats: textures and spectra of MTL, material libraries, files of pbrt scenes, and
 //! `TextureFile` comments of PLY. A name that was read is resolved as readers do (see [`crate::resolve`]) and rewritten
 //! to refer to the same file from the output's folder or, with [`WriteOptions::copy_assets`], to a copy there. Files
-//! inside a file become files next to the output. A name that cannot be resolved is a warning. If the scene's folder is
-//! unknown, its names are kept.
+//! inside a file are extracted next to the output. A name that cannot be resolved causes a warning. If the scene's
+//! folder is unknown, its names are kept.
 //!
 //! Finding files is in `locate`, copying them in `copies`, comparing them in `same`.
 
@@ -44,10 +44,10 @@ const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
 
 const COPY_HINT: &str = "use --copy-assets to copy it next to the output";
 
-/// Whether a name must refer to a file.
+/// The kind of a reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Need {
-    /// It refers to a file.
+    /// It is a file name.
     File,
     /// It may be something other than a file name.
     Maybe,
@@ -189,7 +189,8 @@ impl<'o> Relinker<'o> {
 
     fn resolve(&mut self, place: &FolderPlace, included: &str, name: &str, need: Need) -> Result<Option<String>> {
         let is_active = self.is_active(place, included);
-        // Names that are not UTF-8 are written with different bytes than they were read.
+        // Names that are not ASCII may have been read as Latin-1; they would be written as UTF-8, which are different
+        // bytes.
         if !is_active && name.is_ascii() && !is_inner_name(name) {
             return Ok(None);
         }
@@ -222,8 +223,8 @@ impl<'o> Relinker<'o> {
         }
     }
 
-    /// Finds a file to embed in the output. It must be in the folder of the scene or the output, or in the scene's
-    /// archive, whose members all have the same origin.
+    /// Finds a file to embed in the output. Unless outside files are allowed, it must be in the folder of the scene or
+    /// the output, or in the scene's archive, whose members all have the same origin.
     #[cfg(feature = "gltf")]
     pub(crate) fn find_to_embed(&mut self, place: &FolderPlace, name: &str) -> Result<Found> {
         let mut located = self.locator.locate(place, "", name, &self.reading)?;
@@ -253,8 +254,8 @@ impl<'o> Relinker<'o> {
         })
     }
 
-    /// Returns the name for extracting a file inside a file next to the output, since other programs cannot read inner
-    /// files.
+    /// Plans to extract a file inside a file next to the output, since other programs cannot read inner files. Returns
+    /// the new name.
     fn extract(&mut self, place: &FolderPlace, name: &str, file: LocatedFile) -> Result<Option<String>> {
         let Some(target) = &self.target else {
             let message = format!("{} is embedded in a file, which the output cannot refer to", quoted(name));
@@ -365,7 +366,7 @@ impl<'o> Relinker<'o> {
         Ok(linked)
     }
 
-    /// Rewrites the diffuse maps of materials that are `used`; resolves no other file.
+    /// Rewrites the first diffuse map of each material that is `used`; resolves no other file.
     pub(crate) fn textures<'m>(
         &mut self,
         materials: &'m [Material],
@@ -454,7 +455,7 @@ pub(crate) fn with_names<'m>(
     Ok(linked)
 }
 
-/// Rewrites a file name in a pbrt scene relative to the scene's folder.
+/// Rewrites a file name in a pbrt scene so that it is relative to the scene's folder.
 pub(crate) fn from_scene_folder(folder: &SourceFolder, included: &str, name: &str) -> Result<Option<String>> {
     let Some(place) = folder.place().filter(|_| !included.is_empty()) else { return Ok(None) };
     let options = WriteOptions::default();

@@ -1,9 +1,9 @@
-//! Registry of formats: how each is read and written, from the rows in `formats`.
+//! Registry of formats: their readers and writers, from the rows in `formats`.
 //!
-//! A row consists of the format's names, kind of content and signature, and its readers and writers. The former are in
-//! `format`, which all code that opens files depends on. To add a format, add a folder with its code and a row; nothing
-//! else names it. Operations on all inputs and outputs are in `load`, `save`, `images` and `tables`; nothing here opens
-//! a file.
+//! A row consists of the format's names, kind of content and signature, and of its readers and writers. Names, kind and
+//! signature are in `format`, which all code that opens files depends on. To add a format, add a folder with its code
+//! and a row; nothing else names it. Operations on all inputs and outputs are in `load`, `save`, `images` and `tables`;
+//! nothing here opens a file.
 
 mod handlers;
 
@@ -33,7 +33,7 @@ use std::borrow::Cow;
 pub(crate) struct Handlers {
     read: Readers,
     write: Writers,
-    /// Data for measuring its speed, if any; one format for each kind of work.
+    /// Data for measuring its speed; `None` if its speed is not measured.
     kernel: Option<KernelData>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) enum KernelData {
 /// Reads a mesh in pieces; declines if the file must be read as a scene.
 pub(crate) type PiecesReader = fn(&mut ReadJob<'_>, &dyn MeshConsumer) -> Result<Attempt<()>>;
 
-/// Reads tables in parts of about the given number of bytes. The function consumes the parts and returns its number of
-/// threads, or declines. Also declines if the file itself must be read as a whole.
+/// Reads tables in parts of about the given number of bytes. The last argument consumes the parts and returns its
+/// number of threads, or declines. Also declines if the file itself must be read as a whole.
 pub(crate) type PartsReader =
     fn(&mut ReadJob<'_>, usize, &mut dyn FnMut(&dyn TableSource) -> Result<Attempt<usize>>) -> Result<Attempt<()>>;
 
@@ -132,7 +132,7 @@ pub(crate) struct TablesWriter {
 pub(crate) struct ImageWriter {
     /// Sample type and channels that an image is converted to.
     pub(crate) held: fn(&Image) -> Held,
-    /// Warns about content of a converted image that it cannot store; the sample type is that before the conversion.
+    /// Warns about content of a converted image that it cannot store; the sample type is the one before the conversion.
     pub(crate) note: fn(&mut Log<'_>, &Image, SampleType, &WriteOptions) -> Result<()>,
     /// Whether it stores named channels and attributes.
     pub(crate) has_names: bool,

@@ -1,7 +1,7 @@
 //! Recompresses files without interpreting their content, and estimates how small they would become.
 //!
-//! Independent of file formats. Output is split into members as in the rest of this crate, so the sizes predicted by
-//! [`sampled`] match the output of [`repack`].
+//! Independent of file formats. [`repack`] and [`sampled`] split data into members as the rest of this crate does, so
+//! the estimated sizes match the output.
 
 use crate::input::{Input, Output};
 use crate::open::Opened;
@@ -20,8 +20,9 @@ use polyhaul_pipeline::write::{Compression, Pages, encoder, pack};
 /// Bytes in memory at a time.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 
-/// Decompresses an input and writes it with the compression set in `write`. Of `write`, only `compression`, `durable`
-/// and `run` are used; of `read`, only the limits and the handling of trailing garbage.
+/// Decompresses an input and writes it with the compression set in `write`. Of `write`, only `compression`, `level`,
+/// `durable`, `hash` and `run` are used; of `read`, only the options for opening the input, `limits`, and `on_error`,
+/// which decides about trailing garbage.
 ///
 /// ```
 /// use polyhaul::options::{Codec, Compression};
@@ -116,12 +117,13 @@ pub struct Sizes {
     pub packed_bytes: Vec<u64>,
 }
 
-/// Estimates the size of a file under each of `codecs` and levels (`None` is a fast level), by compressing a sample of
-/// about `sample_bytes` in memory. The sample is spread over the file; for a stream, it is the start. A file no larger
-/// than the sample is compressed completely.
+/// Estimates the size of a file under each of `codecs` and levels (`None` for the default level), by compressing a
+/// sample of about `sample_bytes` in memory. The sample is spread over the file; for a stream, it is the start. A file
+/// no larger than the sample is compressed completely.
 ///
 /// # Errors
-/// [`crate::ErrorKind::Io`]; [`crate::ErrorKind::Malformed`] if the sample contains damaged data.
+/// [`crate::ErrorKind::Io`] if the input cannot be opened or read; [`crate::ErrorKind::Malformed`] if the sample
+/// contains damaged data.
 pub fn sampled(
     input: impl Into<Input>,
     codecs: &[(Codec, Option<i32>)],
@@ -158,7 +160,7 @@ pub fn sampled(
 }
 
 /// Uncompressed size of a gzip file with a single member, which ends with its size modulo 2^32 (RFC 1952, ISIZE).
-/// `None` if that is far from the estimate, as in files with several members.
+/// `None` if that size is far from the estimate, as in files with several members.
 fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     let mut last = [0; 4];
     let offset = outside.len()?.checked_sub(last.len() as u64)?;
@@ -168,7 +170,8 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     nearest(guess, u32::from_le_bytes(last))
 }
 
-/// The number nearest to `guess` that equals `rest` modulo 2^32; `None` if it differs by more than a factor of 1.5.
+/// The number nearest to `guess` that equals `rest` modulo 2^32; `None` if it differs from `guess` by more than a
+/// factor of 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;
     let candidate = (times << 32) | u64::from(rest);

@@ -43,7 +43,7 @@ pub struct Report {
     pub phases: Vec<Phase>,
     /// Time until the first complete picture was in memory, with at least one sample per pixel; previews only.
     pub first_pixel: Option<Duration>,
-    /// Line ends in an OBJ file read as a scene; 0 for other inputs.
+    /// The number of line endings in an OBJ file that was read as a scene; 0 for other inputs.
     pub lines: u64,
     /// The number of worker threads.
     pub threads: usize,
@@ -152,7 +152,7 @@ impl Report {
         moved.add_to(&mut self.writes);
     }
 
-    /// Appends the report of another job. Keeps the first codec.
+    /// Appends the report of another job. Keeps the first codec; ignores `lines` and `spilled_bytes` of `other`.
     pub fn extend(&mut self, other: Report) {
         self.codec = self.codec.or(other.codec);
         self.bytes_in += other.bytes_in;

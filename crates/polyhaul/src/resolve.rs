@@ -1,4 +1,4 @@
-//! Resolves the files that a scene refers to: where they are, and whether they may be opened.
+//! Resolves the files that a scene refers to: finds them, and decides whether they may be opened.
 //!
 //! Names may come from hostile files. The caller's resolver is called first. A file next to the scene must be in the
 //! scene's folder (after following symlinks) unless the caller allows more, and must be a regular file: a FIFO or a
@@ -33,7 +33,8 @@ pub(crate) struct FoundFile {
     /// Source of its bytes.
     pub(crate) origin: FoundAt,
     /// Canonical path of a file next to the scene: the path that was checked and is opened, and that identifies the
-    /// file. For a path from the host, its canonical path; for an archive member, its shown path.
+    /// file. For a path from the host, its canonical path; for an archive member, its shown path; `None` for other
+    /// inputs from the host.
     pub(crate) real: Option<PathBuf>,
     /// The actual name, if it differs in case from the name in the scene.
     pub(crate) other_name: Option<String>,
@@ -41,7 +42,7 @@ pub(crate) struct FoundFile {
 
 /// Source of a referenced file's bytes.
 pub(crate) enum FoundAt {
-    /// A file: its canonical path, and its path as written in the scene, for messages.
+    /// A file: its canonical path, and its path for messages.
     File { real: PathBuf, shown: String },
     /// A member of the archive that contains the scene.
     Member(Member),

@@ -174,7 +174,8 @@ fn complete_splats<'a>(
     Ok(scene)
 }
 
-/// Transforms splats to the axes and scale of the format, if necessary. Returns the remaining placement.
+/// Transforms splats to the axes and scale of `placement`, if necessary. Returns the placement that remains to be
+/// applied.
 fn place_splats<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,

@@ -1,4 +1,4 @@
-//! Material properties that only glTF stores: counts and drops them when writing other formats.
+//! Material properties that only glTF stores: warns about them, and removes occlusion maps, when writing other formats.
 
 use crate::format::Format;
 use polyhaul_geometry::losses::{LeftOut, note_left_out};
@@ -31,7 +31,7 @@ pub(crate) fn note(materials: &[Material], format: Format, output: &str, warning
     note_left_out(&format.name().to_uppercase(), kinds, output, warnings);
 }
 
-/// Removes occlusion maps, which only glTF can name.
+/// Removes occlusion maps, which only glTF can refer to.
 pub(crate) fn remove_maps(materials: &mut Cow<'_, [Material]>, format: Format) {
     let has_maps = |material: &Material| material.maps.iter().any(is_occlusion);
     if !stores_all(format) && materials.iter().any(has_maps) {

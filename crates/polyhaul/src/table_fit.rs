@@ -24,7 +24,7 @@ const COLORS: [[&str; 3]; 3] =
 const KNOWN: [&str; 15] =
     ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue", "alpha", "r", "g", "b", "a", "intensity"];
 
-/// Whether a format stores points with a column order that depends on their values.
+/// Whether a format stores points in a column order that depends on the values.
 pub(crate) fn is_of_points(format: Format) -> bool {
     matches!(table_of(format), Some(TableFormat::Xyz | TableFormat::Pts))
 }
@@ -103,7 +103,8 @@ fn check_lists(table: &Table) -> Result<()> {
         .with_hint("choose other columns with `--columns`, or another element with `--element`"))
 }
 
-/// Reorders the columns of points to the convention of files without names: x, y, z, intensity, color, normal.
+/// Reorders the columns of points to the convention of files without names: x, y, z, intensity, color, normal. Drops
+/// other columns.
 fn arrange(table: &mut Table, to: Format, name: &str, warnings: &mut Warnings) -> Result<()> {
     if table.columns.iter().all(|column| column.name.is_empty()) {
         return Ok(());
@@ -176,7 +177,7 @@ struct ColorBytes {
     outside: u64,
 }
 
-/// Converts colors to bytes: floats from 0 to 1, 16-bit integers from 0 to 65535.
+/// Converts colors to bytes: floats from 0 to 1, 16-bit integers from 0 to 65535. Other types are kept.
 fn color_bytes(values: Values) -> Result<ColorBytes> {
     fn bytes<T: Copy>(values: &[T], byte: impl Fn(T) -> f64) -> Result<ColorBytes> {
         let mut bytes = Vec::new();

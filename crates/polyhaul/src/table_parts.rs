@@ -68,7 +68,7 @@ pub(crate) fn start_rows<'o>(job: PartsJob<'_, 'o>) -> Result<TablePartsStart<'o
     let PartsJob { tables, comments, folder, format, name, links, options, report, .. } = job;
     let kind = table_kind(format)?;
     let table = only_table(tables)?;
-    // The values are not there yet, so only rows without any can be counted.
+    // The values are not available yet, so only rows without columns can be counted.
     let row_count = if table.columns.is_empty() { table.row_count } else { 0 };
     let empty = Table { row_count, ..table.clone() };
     report.warnings.extend(note_losses(&empty, &Rows::of_table(&empty)?, kind, options, name));

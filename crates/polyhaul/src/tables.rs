@@ -49,7 +49,7 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<T
     Ok(Loaded::new(TableArray { values, row_count, column_count: names.len(), names, comments }, report))
 }
 
-/// Writes tables from a caller, after checking them.
+/// Writes tables, after checking them.
 pub(crate) fn save(
     tables: &[Table],
     remarks: [&[String]; 2],

@@ -1,4 +1,4 @@
-//! [`Writer`]: an output and how to write it.
+//! [`Writer`]: an output and the options for writing it.
 //!
 //! Only holds the options; writing starts in `save`, `tables` and `images`.
 
@@ -12,7 +12,8 @@ use polyhaul_model::{Image, Scene, Table, Texture};
 use polyhaul_pipeline::crew::within;
 use std::borrow::Cow;
 
-/// An output and how to write it. The final method chooses what to write; nothing is opened before that call.
+/// An output and the options for writing it. The final method selects the kind of content; nothing is opened before
+/// that call.
 ///
 /// ```
 /// use polyhaul::model::{Mesh, Scene};
@@ -65,7 +66,8 @@ impl Writer {
         self
     }
 
-    /// Treats every warning as an error, such as the warning about a part that the format cannot store (default: off).
+    /// Treats warnings as errors, such as the warning about a part that the format cannot store (default: off). `true`
+    /// means [`Strict::Losses`], which does not include notes.
     #[must_use]
     pub fn strict(mut self, strict: impl Into<Strict>) -> Writer {
         self.options.strict = strict.into();
@@ -137,10 +139,10 @@ impl Writer {
 
     /// Writes an image: tga, hdr, png, jpg, exr. See [`WriteOptions::image`] for options.
     ///
-    /// The image is converted to a form that the format can store: 8-bit sRGB in TGA; 8- or 16-bit sRGB in PNG; linear
-    /// red, green and blue floats in HDR; linear floats with any channels in EXR. Anything dropped (alpha in HDR) or
-    /// clipped (values above 1 in TGA) is reported as a warning. [`crate::ops::ImageOps::convert_samples`] does the
-    /// same without a file.
+    /// The image is converted to a form that the format can store: 8-bit sRGB in TGA and JPEG; 8 or 16 bits in PNG;
+    /// linear red, green and blue floats in HDR; linear floats with any channels in EXR. Anything dropped (alpha in HDR
+    /// and JPEG) or clipped (values above 1 in TGA) is reported as a warning. [`crate::ops::ImageOps::convert_samples`]
+    /// does the same without a file.
     ///
     /// # Errors
     /// [`crate::ErrorKind::Usage`] if the number of samples does not match the size, or the format cannot store images

@@ -1,8 +1,9 @@
 //! Members of archives: a path that continues after the name of an archive refers to a member.
 //!
 //! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` is a member of a nested archive. The name of
-//! an archive alone refers to its only member of a known format. Files next to a member are in the same archive: see
-//! [`crate::resolve`]. `polyhaul_bytes` handles the layout of archives.
+//! an archive alone refers to its only scene or, without scenes, to its only table, nested archive, image or main file
+//! of a scene. Files next to a member are in the same archive: see [`crate::resolve`]. `polyhaul_bytes` handles the
+//! layout of archives.
 
 use super::inner::{inner_file_name, split_name};
 use crate::format::{Format, InnerFiles};
@@ -64,8 +65,9 @@ pub(crate) fn is_archive(source: &Source<'static>) -> Result<bool> {
     ask(source, || Ok(Archive::is_archive(source)? || is_named_zip && Archive::ends_as_archive(source)?))
 }
 
-/// Lists the members of known formats in the archive at `path` and in nested archives, except prose. Empty if there is
-/// only one, or if the file is not an archive.
+/// Lists the members of known formats in the archive at `path` and in nested archives, except prose. The list is empty
+/// if it would have only one member, if the file is not an archive, or if the options or the file's extension determine
+/// a format.
 pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathBuf>> {
     let is_archive = options.format.is_none() && Format::of_path(path).is_none() && place::is_file(path);
     let Some(shelf) = (if is_archive { open_at(path, options)? } else { None }) else { return Ok(Vec::new()) };
@@ -74,16 +76,16 @@ pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathB
     Ok(if members.len() > 1 { members } else { Vec::new() })
 }
 
-/// Finds the member that `path` refers to; `None` if no part of the path is an archive.
+/// Finds the member that `path` refers to; `None` if no parent of the path is an archive.
 pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
     let Some((file, name)) = split(path) else { return Ok(None) };
     let Some(shelf) = open_at(&file, options)? else { return Ok(None) };
     shelf.member(&name, options).map(Some)
 }
 
-/// Splits a path after the file in it: if that file is an archive, the rest is a member name.
+/// Splits a path after its nearest parent that is a file: if that file is an archive, the rest is a member name.
 pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
-    // Avoid requests to a store for each parent: only names that end in `.zip` can be archives there.
+    // Avoid a request to the object store for each parent: only names that end in `.zip` can be archives there.
     let may_be = |path: &Path| {
         !place::is_url(path) || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
     };
@@ -121,7 +123,7 @@ fn version_of(file: &Path) -> Option<String> {
     Some(format!("{} {}", info.bytes?, info.version?))
 }
 
-/// Converts a path to the form of names in archives; `None` if it leads out of the archive.
+/// Converts a path to the form of names in archives; `None` if it leads out of the archive or is not UTF-8.
 fn in_archive(path: &Path) -> Option<String> {
     let mut name = String::new();
     for part in path.components() {
@@ -223,8 +225,8 @@ impl Shelf {
         }
     }
 
-    /// Adds the paths of all members of known formats, including those in at most `archives_left` nested archives.
-    /// `path` is the path of this archive.
+    /// Adds the paths of all members of known formats except prose, including those in at most `archives_left` nested
+    /// archives. `path` is the path of this archive.
     fn add_members(
         self: &Arc<Self>,
         path: &Path,
@@ -284,7 +286,8 @@ fn is_known(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::of_path(Path::new(name)).is_some()
 }
 
-/// Whether the name is that of a scene, rather than a table (such as a license text) or an image (such as a texture).
+/// Whether the name has the extension of a scene format, rather than of a table (such as a license text) or an image
+/// (such as a texture).
 fn is_scene(name: &str) -> bool {
     is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_scene)
 }
@@ -293,13 +296,13 @@ fn is_table(name: &str) -> bool {
     is_known(name) && Format::of_path(Path::new(name)).is_some_and(Format::is_table)
 }
 
-/// Whether the name is that of an archive: downloads often contain an archived model next to its textures.
+/// Whether the name has the extension of an archive: downloads often contain an archived model next to its textures.
 fn is_zip(name: &str) -> bool {
     !name.starts_with("__MACOSX/")
         && Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"))
 }
 
-/// Whether the name is that of a scene's main file.
+/// Whether the file is the main file of a scene, judging by its name.
 fn is_main(name: &str) -> bool {
     !name.starts_with("__MACOSX/") && Format::is_main_file(Path::new(name))
 }
@@ -341,7 +344,7 @@ impl Member {
         self.inner.and_then(|_| inner_file_name(&self.name))
     }
 
-    /// Opens its bytes, from the start.
+    /// Opens its contents, from the start.
     pub(crate) fn source(&self, options: &ReadOptions) -> Result<Source<'static>> {
         let shelf = &self.shelf;
         let source = ask(&shelf.source, || shelf.archive.member(self.number, &self.shown, &limits(options)))?;
@@ -351,7 +354,7 @@ impl Member {
         }
     }
 
-    /// Reads the file inside it; `source` has the bytes of the outer member.
+    /// Reads the file inside it; `source` contains the bytes of the outer member.
     fn inner_source(
         &self,
         source: &Source<'static>,
@@ -404,8 +407,8 @@ impl Member {
         }
     }
 
-    /// Finds the member that `name` refers to, relative to this one. `None` if the name leads out of the archive or,
-    /// unless `allow_outside`, out of the folder.
+    /// Finds the member that `name` refers to, relative to this one. `None` if the name is absolute, leads out of the
+    /// archive or, unless `allow_outside`, contains `..`.
     pub(crate) fn beside(&self, name: &Path, allow_outside: bool) -> Option<Result<Member>> {
         let mut path = PathBuf::from(&*self.name);
         path.pop();

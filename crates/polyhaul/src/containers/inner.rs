@@ -1,8 +1,8 @@
 //! Files inside files, such as the images in a glTF file: `chair.glb#image0.png`.
 //!
 //! Such a name is valid wherever a path is, unless a file with that name exists. The outer file must be a regular file,
-//! an object in a store, or a member of an archive (see `archive`). `resolve` and `references` decide whether it may be
-//! opened.
+//! an object in an object store, or a member of an archive (see `archive`). `resolve` and `references` decide whether
+//! it may be opened.
 
 use crate::format::{Format, InnerFiles, ReadRange};
 use crate::options::ReadOptions;
@@ -39,7 +39,7 @@ impl InnerFile {
         &self.outer
     }
 
-    /// Canonical path: that of the outer file, with the same suffix.
+    /// The canonical path of the outer file, followed by the suffix.
     pub(crate) fn real(&self) -> io::Result<PathBuf> {
         let mut real = place::real(&self.outer)?.into_os_string();
         real.push(&self.suffix);
@@ -52,7 +52,8 @@ impl InnerFile {
         inner_file_name(&format!("{name}{}", self.suffix))
     }
 
-    /// Opens its bytes, called `name` in messages. `beside` reads ranges of files that the outer file refers to.
+    /// Opens its contents; `name` is its name in messages. `beside` reads ranges of files that the outer file refers
+    /// to.
     pub(crate) fn source(
         &self,
         name: String,

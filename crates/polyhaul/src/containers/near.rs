@@ -34,7 +34,7 @@ impl Near {
         !matches!(self, Near::Nothing)
     }
 
-    /// The location of a scene that was read from `path`.
+    /// Finds the location of a scene that was read from `path`.
     pub(crate) fn of_path(path: &Path, options: &ReadOptions) -> Result<Near> {
         let member = match regular(path, options) {
             Ok(source) if archive::is_archive(&source)? => {

@@ -1,6 +1,6 @@
 //! Memory of a conversion: spills arrays that do not fit, if the program's allocator supports it.
 //!
-//! Independent of which arrays there are; see `polyhaul-spill`.
+//! The allocator in `polyhaul-spill` decides which arrays are spilled.
 
 use crate::input::Output;
 use crate::outputs;
@@ -23,7 +23,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Starts spilling arrays beyond the conversion's memory.
+    /// Starts spilling arrays that exceed `total_memory`, if that limit is set.
     pub(super) fn start(run: &RunOptions, output: &Output) -> Result<Memory> {
         let folder = folder(run, output);
         let Some(total) = run.total_memory else {
@@ -31,7 +31,7 @@ impl Memory {
         };
         let spill = match Spill::start(&folder, total) {
             Ok(spill) => spill,
-            // Another conversion in this process already started spilling, and both share memory.
+            // Another conversion in this process already started spilling, and its limit applies to the whole process.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
             Err(error) if run.spill_folder.is_some() => {
                 let message = format!("cannot create temporary files in {}: {error}", folder.display());
@@ -43,7 +43,7 @@ impl Memory {
         Ok(Memory { buffer_bytes: run.memory_limit.min(total / BUFFER_PART), folder, spill })
     }
 
-    /// Memory for read buffers, and for write buffers.
+    /// Memory for read buffers and, separately, for write buffers, in bytes.
     pub(super) fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes
     }

@@ -1,4 +1,5 @@
-//! Converts one file to another: as tables if that preserves everything, as a scene otherwise.
+//! Converts one file to another: images as images, and other content as tables if that preserves everything, or else as
+//! a scene.
 //!
 //! PLY files and numeric tables are both tables, with any columns of any type. Converting one to the other as tables
 //! (`table_fit`) rounds, renames and drops nothing except content that the target cannot store. A conversion uses a

@@ -1,7 +1,7 @@
 //! Converts tables from file to file in parts, so large files need no more memory than small ones.
 //!
 //! Bytes and warnings equal those of a conversion through the model. This path declines anything unusual: an error in
-//! the input, a warning before the rows, a list longer than the first one suggests. The output is not renamed into
+//! the input, a warning before the rows, a list longer than the first list suggests. The output is not renamed into
 //! place before the input is read completely, so a partial output is never visible. Each thread takes rows from the
 //! input, converts them to columns and formats these for the output, which is written in order. Rows that are equal in
 //! both files are copied.
@@ -37,9 +37,9 @@ const PART_BYTES: u64 = 256 << 10;
 /// Share of the buffer memory for a part (1/64), and the minimum size of a part.
 const PART: u64 = 64;
 const MIN_PART_BYTES: u64 = 16 << 10;
-/// Smaller files are read as a whole.
+/// Files with fewer parts are read as a whole.
 const MIN_PARTS: u64 = 4;
-/// Interval between progress reports.
+/// Interval between progress reports, in bytes of input.
 const PROGRESS_BYTES: u64 = 4 << 20;
 /// Estimated and maximum number of text bytes per byte of rows: for progress, and for the size of slots.
 const TEXT_FACTOR: u64 = 3;
@@ -86,8 +86,8 @@ pub(super) fn stream(
     streamed.finish(&mut reading, before).map(|writing| Attempt::Done(Converted { reading, writing }))
 }
 
-/// Approximate size of a part; `None` if the input must be read as a whole, because it is small, or because strict
-/// reading must find all warnings before anything is written.
+/// Approximate size of a part; `None` if the input must be read as a whole, because it is small, because strict reading
+/// must find all warnings before anything is written, or because image options are set.
 pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
     let is_large = input.file_bytes().unwrap_or(0) >= MIN_PARTS.saturating_mul(part_bytes);
@@ -154,7 +154,7 @@ impl<'a> Streamed<'a> {
         let [comments, infos] = source.remarks().map(<[String]>::to_vec);
         match self.start(Tables { tables, comments, infos }, file_bytes) {
             Ok(output) => Ok(Attempt::Done(output)),
-            // Converting through the model reports it too, after errors of the input.
+            // Converting through the model reports this error too, after errors of the input.
             Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(Attempt::Declined),
             Err(error) => Err(error),
         }

@@ -11,7 +11,7 @@ use polyhaul_model::{
 use polyhaul_pipeline::options::RunOptions;
 use std::borrow::Cow;
 
-/// Compares two images: sizes, alpha, colors, each extra channel and each attribute.
+/// Compares two images: attributes, color profiles, sizes, alpha, colors and extra channels.
 pub(super) fn compare([a, b]: [&Image; 2], differences: &mut Differences, run: &RunOptions) -> Result<()> {
     attributes([a, b], differences);
     profiles([a, b], differences);
@@ -96,7 +96,7 @@ fn divide(image: &mut Image) -> Result<()> {
     Ok(())
 }
 
-/// A sample, scaled to 0 to 1.
+/// A sample; integers are scaled to 0 to 1.
 fn sample(samples: &Samples, at: usize) -> f64 {
     match samples {
         Samples::U8(samples) => f64::from(samples[at]) / 255.0,
@@ -133,7 +133,7 @@ fn profiles([a, b]: [&Image; 2], differences: &mut Differences) {
     one_sided("color-space", names, differences);
 }
 
-/// Records names that only one side has.
+/// Records names that occur in only one of the files.
 fn one_sided(what: &'static str, [a, b]: [Vec<String>; 2], differences: &mut Differences) {
     for (these, others, side) in [(&a, &b, "first"), (&b, &a, "second")] {
         let names: Vec<&String> = these.iter().filter(|name| !others.contains(name)).collect();
@@ -183,7 +183,7 @@ fn half(bits: u16) -> f64 {
     if sign == 1 { -value } else { value }
 }
 
-/// Compares two textures: their sizes, and the bytes of every level.
+/// Compares two textures: their sizes, their encodings, and the bytes of every mip level.
 pub(super) fn compare_textures([a, b]: [&Texture; 2], differences: &mut Differences) {
     let sizes = |texture: &Texture| {
         [texture.width, texture.height, texture.depth, texture.layers, texture.faces].map(|count| count as u64)

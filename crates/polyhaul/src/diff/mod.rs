@@ -1,4 +1,5 @@
-//! Compares the content of two assets, regardless of format: attribute by attribute, with the largest difference.
+//! Compares the content of two assets, regardless of format: attribute by attribute, and finds the largest difference
+//! of each.
 //!
 //! Compares content, not its representation in a file:
 //!
@@ -12,9 +13,9 @@
 //!   Two file names are equal if they refer to the same file, or to files with the same bytes.
 //! - Tables are compared column by column, matched by name, or by position if one file has no names. Values are
 //!   compared, types are not: NaN equals NaN, and 0 equals -0.
-//! - Pixels are compared in linear light from 0 to 1, unless both images have the same type, channels and color space.
-//!   If only one image has premultiplied alpha, that is a difference, and its colors are unpremultiplied first. Opaque
-//!   alpha equals no alpha.
+//! - Pixels are compared as floats, with integers scaled to 0 to 1: in linear light, unless both images have the same
+//!   type, channels and color space. If only one image has premultiplied alpha, that is a difference, and its colors
+//!   are unpremultiplied first. Opaque alpha equals no alpha.
 //! - Extra channels and attributes of images are compared by name: channels by value, whatever their type; attributes
 //!   by type and bytes.
 //! - Comments are not compared.
@@ -44,8 +45,8 @@ use polyhaul_pipeline::crew::within;
 /// A difference between two assets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// What differs: `faces`, `positions`, `normals`, `uvs`, `colors`, `materials`, `columns`, `pixels`,
-    /// `attributes` and so on.
+    /// The kind of data that differs: `faces`, `positions`, `normals`, `uvs`, `colors`, `materials`, `columns`,
+    /// `pixels`, `attributes` and so on.
     pub what: &'static str,
     /// A one-sentence description.
     pub message: String,
@@ -199,7 +200,7 @@ fn words(content: &Content, format: Format) -> String {
     format!("{kind} ({})", format.name())
 }
 
-/// Compares two tables; a PLY file is represented by its vertices.
+/// Compares the tables of two files; of a PLY file, only the vertices, if it has any.
 fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = both;
     let mut sides = [(a, formats[0]), (b, formats[1])];
@@ -280,7 +281,7 @@ impl Differences {
         a == b
     }
 
-    /// Records something that only one side has.
+    /// Records a difference that is not numeric; `how` describes it.
     fn only(&mut self, what: &'static str, count: u64, how: &str) {
         let message = format!("{what}: {count} {how}");
         self.all.push(Difference { what, message, count, largest: None, place: None });

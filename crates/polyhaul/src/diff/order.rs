@@ -6,11 +6,11 @@ use polyhaul_model::error::Result;
 
 /// Scenes with more faces are compared only in file order: sorting takes 150 bytes per face.
 const MAX_FACES: u64 = 4_000_000;
-/// Grid steps along the longest side of the scene, for sorting positions: coarse enough that a file with six decimals
-/// has the same grid positions.
+/// Grid steps along the longest side of the bounding box, for sorting positions: coarse enough that positions rounded
+/// to six decimals stay at the same grid positions.
 const STEPS: f64 = 20_000.0;
 
-/// The extent of a scene: its lowest corner and its longest side.
+/// The bounding box of a scene: its lowest corner and its longest side.
 pub(super) struct FacesExtent {
     low: [f64; 3],
     pub(super) side: f64,
@@ -34,10 +34,10 @@ impl FacesExtent {
     }
 }
 
-/// The sort key of a face: its corners on the grid, starting with the lowest.
+/// The sort key of a face: its corners on the grid, starting with the lowest, and its material.
 type FaceKey = (Vec<[i64; 3]>, String);
 
-/// Returns the sorted faces of a scene; `None` if there are too many.
+/// Returns the sorted faces of a scene; `None` if there are too many, or if the scene has no extent.
 pub(super) fn ordered<'a>(world: &World<'a>, extent: &FacesExtent) -> Result<Option<Vec<Face<'a>>>> {
     let count = world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
     if count > MAX_FACES || extent.side <= 0.0 {

@@ -66,7 +66,7 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Applies object transforms to a scene in double precision.
+/// Applies object transforms in double precision, if the scene needs it; returns other scenes unchanged.
 fn placed(mut scene: Scene) -> Result<Scene> {
     if exact::is_exact(&scene)? {
         if let Cow::Owned(objects) = scene.listed_objects()? {
@@ -106,7 +106,7 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differe
 pub(super) struct World<'a> {
     pub(super) scene: &'a Scene,
     pub(super) parts: &'a [Part<'a>],
-    /// For materials with other names but equal values in the other scene: their names there.
+    /// Names of equal materials in the other scene, by the names of materials that are missing there.
     pub(super) renamed: BTreeMap<&'a str, &'a str>,
 }
 
@@ -379,11 +379,11 @@ fn first_alike(left: &Face<'_>, right: &Face<'_>) -> usize {
     (1..count.min(MAX_CORNERS)).find(|&shift| distance(shift) < unshifted * 1e-3).unwrap_or(0)
 }
 
-/// Faces with more corners are not rotated beyond this corner.
+/// Number of leading corners that may match the first corner of the other face.
 const MAX_CORNERS: usize = 16;
 
-/// Compares faces sorted by their corners. If that fits better, replaces the differences from `before` on by the
-/// remaining ones and a single difference in order.
+/// Compares faces sorted by their corners. If that fits better, replaces the differences from index `before` on with
+/// the remaining ones and a single difference in order, and returns the remaining gaps.
 fn in_another_order(
     sides: &[World<'_>; 2],
     in_order: &Gaps,
@@ -402,7 +402,7 @@ fn in_another_order(
     gaps.faces(left.iter().cloned().zip(right.iter().cloned()), differences.tolerance);
     let found_before = differences.all.split_off(before);
     compare_faces(sides, || [left.iter().cloned(), right.iter().cloned()], differences);
-    // Rounding does not change the order: positions of other faces are far away.
+    // Rounding moves positions only slightly; a different order pairs faces that are far apart.
     let is_far = in_order.positions.largest > 1e-3 * side;
     let is_better = is_far && gaps.positions.largest < 0.1 * in_order.positions.largest;
     if !is_better {
@@ -415,7 +415,7 @@ fn in_another_order(
     Ok(Some(gaps))
 }
 
-/// Whether the corners of two faces are close to each other, relative to the longest side of the scene.
+/// Whether the corners of two faces are close to each other, relative to `side`, the longest side of the bounding box.
 fn is_at(left: &Face<'_>, right: &Face<'_>, side: f64) -> bool {
     let shift = first_alike(left, right);
     let count = left.corners.len();
@@ -425,7 +425,8 @@ fn is_at(left: &Face<'_>, right: &Face<'_>, side: f64) -> bool {
     })
 }
 
-/// Maps materials of the second scene whose names are missing in the first one to materials there with equal values.
+/// Maps materials of the second scene to materials of the first scene with equal values, if neither name occurs in the
+/// other scene.
 fn renamed<'a>([a, b]: [&'a Scene; 2], files: &mut SameFiles) -> Result<BTreeMap<&'a str, &'a str>> {
     let names =
         |scene: &'a Scene| scene.materials.iter().map(|material| material.name.as_str()).collect::<BTreeSet<_>>();
@@ -473,7 +474,7 @@ fn compare_faces<'a, F: Iterator<Item = Face<'a>>>(
     differences.each("smoothing", first.map(smooth), second.map(smooth), u32::to_string);
 }
 
-/// Compares lines, points, curves, names, columns and tables.
+/// Compares lines, names, columns and tables, and the numbers of points, curves, weights and uv depths.
 fn compare_rest(sides: &[World<'_>; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = sides;
     let edges = [a.edges(), b.edges()];

@@ -71,7 +71,7 @@ fn title(place: usize, column: &Column) -> String {
     }
 }
 
-/// Compares the values of two columns with the same number of rows.
+/// Compares the values of two columns, unless they have different numbers of values or lists of different lengths.
 pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
     let lists = [a, b].map(|column| column.offsets.as_ref().map(|offsets| offsets.as_slice()));
     if lists[0] != lists[1] || a.values.len() != b.values.len() {
@@ -81,7 +81,7 @@ pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
         }
         return;
     }
-    // Text of an f32 has its shortest decimals, which parse to a different f64.
+    // Text files store an f32 as its shortest decimals, which parse to a different f64.
     let single = [a, b].iter().any(|column| matches!(column.values, Values::F32(_)));
     let mut gap = Gap::default();
     for row in 0..a.values.len() {

@@ -17,7 +17,8 @@ pub(crate) use signature::{HEAD_BYTES, Head};
 
 /// A file format.
 ///
-/// Each is a constant: `Format::Obj`, `Format::Ply`. [`Format::named`] and [`Format::of_path`] find them by name.
+/// Each format is a constant: `Format::Obj`, `Format::Ply`. [`Format::named`] and [`Format::of_path`] find formats by
+/// name and by path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Format(u8);
 
@@ -32,7 +33,7 @@ struct FormatRow {
     kind: FormatKind,
     /// Whether it stores several named tables.
     has_elements: bool,
-    /// Cargo feature that enables it, if disabled in this build.
+    /// Cargo feature that enables it, if it is disabled in this build.
     missing_feature: Option<&'static str>,
     /// Recognition by content.
     looks: Looks,
@@ -153,8 +154,8 @@ impl Format {
         Format::ALL.into_iter().find(is_named)
     }
 
-    /// Infers the format from a file name's extension, which may be followed by that of a codec (`.gz`, `.zst`,
-    /// `.lz4`).
+    /// Infers the format from a file name's extension, which may be followed by the extension of a codec (`.gz`,
+    /// `.zst`, `.lz4`).
     pub fn of_path(path: &Path) -> Option<Format> {
         // Only the end counts: bytes that are not UTF-8 may precede it.
         let name = path.file_name()?.to_string_lossy();
@@ -165,7 +166,7 @@ impl Format {
         longer.or_else(|| Format::named(extension).filter(|_| !rest.is_empty()))
     }
 
-    /// Whether the name of a file in an archive is that of a scene's main file.
+    /// Whether a file in an archive is the main file of a scene, judging by its name.
     pub(crate) fn is_main_file(path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str());
         name.is_some() && Format::ALL.into_iter().any(|format| format.entry().main_file == name)
@@ -192,7 +193,7 @@ impl Format {
         Err(Error::new(ErrorKind::Unsupported, message).with_hint(hint))
     }
 
-    /// Whether it stores an image.
+    /// Whether it stores an image or a texture.
     pub fn is_image(self) -> bool {
         matches!(self.kind(), FormatKind::Image | FormatKind::Texture)
     }
@@ -265,7 +266,7 @@ impl Format {
         })
     }
 
-    /// Lists the formats recognized by content, for messages; those recognized by keywords only `with_words`.
+    /// Lists the formats recognized by content, for messages; those recognized by keywords only if `with_words`.
     pub(crate) fn recognized(with_words: bool) -> String {
         let has_words = |format: &Format| with_words && matches!(format.entry().looks, Looks::Words(_));
         let by_words = Format::ALL.into_iter().filter(has_words);

@@ -16,9 +16,9 @@ impl<'a> Head<'a> {
     }
 }
 
-/// How the first bytes identify a format.
+/// Rule by which the first bytes identify a format.
 pub(crate) enum Looks {
-    /// Not at all.
+    /// The first bytes do not identify it.
     Unknown,
     /// By a signature; stronger ones are tried first.
     Signature(Strength, fn(&Head<'_>) -> bool),
@@ -27,7 +27,7 @@ pub(crate) enum Looks {
     Words(fn(&[u8]) -> Option<bool>),
 }
 
-/// How reliable a signature is.
+/// Reliability of a signature.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strength {
     /// Tried before signatures that examine text and sizes.

@@ -59,7 +59,8 @@ impl Embedder<'_, '_> {
         Ok(images)
     }
 
-    /// Reads the image of a map; `None` if it cannot be read.
+    /// Reads the image of a map; `None` if it stays a reference, because it is missing, outside the permitted folders,
+    /// or cannot be read or converted.
     fn load(&mut self, place: &FolderPlace, file: &str) -> Result<Option<ImageData>> {
         let origin = match self.links.find_to_embed(place, file)? {
             Found::Nothing => return Ok(None),

@@ -55,8 +55,8 @@ pub(super) fn fit<'a>(
     Ok(image)
 }
 
-/// Warns about channels and attributes, which only EXR stores, and color profiles; `holder` cannot store them in the
-/// file `name`.
+/// Warns that `holder` cannot store the extra channels, the attributes and the color profile of an image. `name` is the
+/// output's name in messages.
 pub(crate) fn note_unnamed(image: &Image, holder: &str, name: &str, warnings: &mut Warnings) {
     let mut log = Log { holder, output: name, warnings };
     log.unnamed(image, |_| false);

@@ -83,7 +83,8 @@ pub struct Inventory {
     /// The counts.
     pub contents: Contents,
     /// Bounds of all finite positions in world space, including all instances, in the source's units; `None` if there
-    /// are none. Bounds of single-precision positions are rounded to the shortest decimals that identify the floats.
+    /// are no such positions. Bounds of single-precision positions are rounded to the shortest decimals that identify
+    /// the floats.
     pub bounds: Option<Bounds<f64>>,
     /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,

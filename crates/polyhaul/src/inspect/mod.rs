@@ -2,9 +2,9 @@
 //!
 //! [`info`] counts the contents of an input; [`validate`] reads an input to the end, collects every problem, and
 //! reports whether a normal read would fail; [`check`] finds holes and other faults of surfaces, and measures them.
-//! Nothing here repairs, changes or prints anything; the command-line tool renders the results. `contents` and, for
-//! renderer scenes, `render` count; table columns are in `columns`, file headers in `crate::declared`, surfaces in
-//! `surfaces`, and checks beyond those of a normal read in `faces` and `textures`.
+//! Nothing here repairs, changes or prints anything; the command-line tool renders the results. Counts are in
+//! `contents` and, for renderer scenes, in `render`; table columns in `columns`, file headers in `crate::declared`,
+//! surfaces in `surfaces`, and checks beyond those of a normal read in `faces`, `textures` and `validate`.
 
 mod columns;
 mod contents;
@@ -43,8 +43,8 @@ use std::path::{Path, PathBuf};
 /// inventory lists the columns.
 ///
 /// Reads the whole file, and takes as much time and memory as [`crate::Reader::scene`]. Textures of a pbrt scene, and
-/// its mesh files if [`ReadOptions::load_meshes`] is off, are located but not opened. A missing file is a warning
-/// (`missing-texture`, `missing-mesh`), and so is a file outside the scene's folder (`outside-texture`,
+/// its mesh files if [`ReadOptions::load_meshes`] is off, are located but not opened. A missing file causes a warning
+/// (`missing-texture`, `missing-mesh`), and so does a file outside the scene's folder (`outside-texture`,
 /// `outside-mesh`).
 ///
 /// ```
@@ -66,8 +66,8 @@ pub fn info(input: impl Into<Input>, options: &ReadOptions) -> Result<(Inventory
     within(&options.run, || look(input.into(), options))
 }
 
-/// Lists the paths of archive members in known formats, including those in nested archives. Empty for folders, other
-/// files, and archives with a single such member, which [`info`] and [`validate`] read directly.
+/// Lists the paths of archive members in known formats, including those in nested archives. The list is empty for
+/// folders, for other files, and for archives with a single such member, which [`info`] and [`validate`] read directly.
 ///
 /// # Errors
 /// Any error from reading the archive.

@@ -1,6 +1,6 @@
 //! Counts the contents of a renderer scene.
 //!
-//! Counts triangles twice: in each shape once, and as rendered, for each instance, without flattening the scene.
+//! Counts triangles in two ways, without flattening the scene: once per shape, and once per instance, as rendered.
 //! Locates textures, and meshes that were not read: see [`super::textures`].
 
 use super::contents::{copies, counts};
@@ -84,7 +84,7 @@ pub struct FileSummary {
 }
 
 impl RenderInventory {
-    /// Summarizes the renderer scene of a scene, if any.
+    /// Summarizes the renderer content of a scene, if any.
     pub(super) fn from_scene(scene: &Scene) -> Result<Option<RenderInventory>> {
         let Some(render) = &scene.render else { return Ok(None) };
         let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
@@ -212,7 +212,7 @@ fn instanced(render: &Render, triangles: &[u64]) -> Result<u64> {
     Ok(objects.fold(world, |total, &object| total.saturating_add(shown.get(object as usize).copied().unwrap_or(0))))
 }
 
-/// Size of a shape's mesh; 0 for other shapes.
+/// Size of a triangle mesh; 0 for other shapes.
 #[derive(Default)]
 struct Size {
     positions: u64,

@@ -1,4 +1,4 @@
-//! Checks the surfaces of a scene: each section of a mesh that objects show, once.
+//! Checks each surface of a scene once. A surface is a section of a mesh that objects show.
 
 use super::contents::counts;
 use crate::input::Input;
@@ -16,7 +16,8 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Surfaces with at least this many faces are checked sequentially, with all threads; smaller ones in parallel.
+/// Surfaces with at least this many faces are checked sequentially, each with all threads; smaller ones in parallel,
+/// each with one thread.
 const LARGE: usize = 1 << 17;
 
 counts! {
@@ -40,7 +41,7 @@ counts! {
         non_manifold_edges,
         /// Edges used by two faces in the same direction.
         flipped_edges,
-        /// Faces with the same positions as an earlier one.
+        /// Faces with the same positions as an earlier face.
         duplicate_faces,
         /// Faces that use a position more than once, or that have no area.
         degenerate_faces,
@@ -185,7 +186,7 @@ pub(crate) fn check_surfaces(scene: &Scene, which: SurfacePositions, run: &RunOp
     Ok(surfaces)
 }
 
-/// Finds the sections with faces that objects show, and meshes without objects.
+/// Finds the sections of meshes that objects show, and meshes without objects; skips those without faces.
 fn surfaces_of(scene: &Scene) -> Result<Vec<CheckedSurface>> {
     let mut surfaces: Vec<CheckedSurface> = Vec::new();
     let mut seen = HashMap::new();
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn objects_are_surfaces_of_their_own() {
-        // Both have the same position: merged, they would have many non-manifold edges instead of open ones.
+        // Both objects are at the same position: merged, they would have many non-manifold edges instead of open ones.
         let text = format!("o whole\n{}o open\n{}o empty\nv 5 5 5\n", tetrahedron(1, 0), tetrahedron(5, 1));
         let check = check_text(&text, "two.obj");
         let names: Vec<_> = check.surfaces.iter().map(|checked| (&*checked.name, checked.faces.clone())).collect();

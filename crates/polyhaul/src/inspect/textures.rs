@@ -62,7 +62,7 @@ enum FoundTextures {
 pub(super) struct Looked {
     /// The number of existing files.
     pub(super) count: u64,
-    /// Their total size in bytes, without those from the host.
+    /// Their total size in bytes, excluding files from the host.
     pub(super) bytes: u64,
     /// Missing or irregular files.
     pub(super) missing: Vec<String>,
@@ -87,7 +87,7 @@ pub(super) struct Search<'o> {
 
 impl<'o> Search<'o> {
     /// Creates a search of the scene's folder and of `others`, which are relative to it. Messages call the scene
-    /// `file`. The resolver is called first. Returns `None` without a resolver or a folder.
+    /// `file`. The resolver is called first. Returns `None` if there is neither a resolver nor a folder.
     pub(super) fn new(
         near: &'o Near,
         file: &'o str,

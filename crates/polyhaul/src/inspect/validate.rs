@@ -25,7 +25,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug)]
 pub struct Validation {
     /// The report of the read. Its warnings are all problems found: first those from reading, in file order, then those
-    /// about faces, then those about textures.
+    /// about faces, Gaussian splats and referenced files.
     pub report: Report,
     /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, except for
     /// errors that always stop reading, such as an exceeded limit; nothing else is reported then.
@@ -37,13 +37,16 @@ pub struct Validation {
 
 /// Reads an input to the end and lists every problem with its location.
 ///
-/// In addition to the warnings from reading, reports `degenerate-face` (a face uses a position twice). If the input is
-/// a file or there is a resolver, also reports `missing-texture` (a texture was not found relative to the scene or its
-/// material libraries), `outside-texture` (a texture is outside the scene's folder) and `unchecked-texture` (more than
+/// In addition to the warnings from reading, reports `degenerate-face` (a face uses a position twice), `broken-splats`
+/// (Gaussian splats have values that no splat format can store) and `incomplete-harmonics` (a set of spherical
+/// harmonics is incomplete). If the input is a file or there is a resolver, also reports `missing-texture` (a texture
+/// was not found relative to the scene or its material libraries), `outside-texture` (a texture is outside the scene's
+/// folder), `irregular-texture` (a texture is not a regular file) and `unchecked-texture` (more than
 /// [`crate::options::Limits::files`] files to look up).
 ///
 /// An input with problems is read twice. An input that can be read only once (standard input, a pipe,
-/// [`Input::Reader`]) is therefore buffered in memory, without decompressing it. `options.on_error` is ignored.
+/// [`Input::Reader`]) is therefore buffered in memory, without decompressing it. `options.on_error` and
+/// `options.strict` are ignored.
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -137,7 +140,7 @@ fn is_fault(error: &Error) -> bool {
     error.kind() != ErrorKind::Unsupported
 }
 
-/// A warning about the whole file, without a line: the model does not store lines.
+/// A warning about the whole file, without a line number: the model does not store line numbers.
 pub(super) fn complaint(message: String, file: &str) -> Diagnostic {
     Diagnostic { place: Place { file: file.into(), ..Place::default() }, ..Diagnostic::new(message) }
 }

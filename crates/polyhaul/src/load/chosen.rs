@@ -40,7 +40,7 @@ pub(crate) fn load_chosen(
             if let Content::Tables(tables) = &mut read.content {
                 let mut target = target(&tables.tables, options.table.element.as_deref())?;
                 if options.table.columns.is_some() {
-                    // The columns are those of a single table.
+                    // The option `columns` selects from a single table.
                     tables.tables = vec![tables.tables.swap_remove(target)];
                     target = 0;
                 }
@@ -158,7 +158,7 @@ pub(crate) fn read_parts(
         let Some(parts) = parts else { return Ok(Attempt::Declined) };
         let format = job.format;
         match parts(job, part_bytes, &mut |source| (read.borrow_mut())(source, format)) {
-            // Reading it as a whole reports the error again, after the warnings that precede it.
+            // Reading the file as a whole reports the error again, after the warnings that precede it.
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Limit) => Ok(Attempt::Declined),
             result => result,
         }
@@ -216,7 +216,7 @@ struct Batches<'o, 't> {
     rows: BatchRows<'o>,
     /// Number of rows processed.
     first: u64,
-    /// An empty table with the columns, until the first batch.
+    /// An empty table with the output columns, passed to `take` if there is no other batch.
     empty: Option<Table>,
     /// Error returned by `take`.
     failed: Option<Error>,

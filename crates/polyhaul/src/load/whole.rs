@@ -1,4 +1,4 @@
-//! Reads complete inputs: source, format, content, report.
+//! Reads complete inputs: opens the source, detects the format, reads the content, and builds the report.
 //!
 //! The readers of each format are in the registry.
 
@@ -28,7 +28,7 @@ pub(crate) enum ContentShape {
     /// Tables as stored, if the format has any.
     Tables,
     Image,
-    /// A texture with all its levels, undecoded, if the format has any.
+    /// A texture with all its levels, undecoded, if the format stores textures.
     Texture,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum Content {
     Texture(Texture),
 }
 
-/// Content, and how it was read.
+/// The content of a file, its format, and secondary results.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) content: Content,
@@ -150,7 +150,8 @@ pub(crate) fn check_elements(format: Format, options: &ReadOptions) -> Result<()
     }))
 }
 
-/// Opens the decompressed bytes, calls `read`, and builds the report. Detects the format unless `detected` is set.
+/// Opens the decompressed bytes, calls `read`, and builds the report. Repeats this if numbers turn out to need double
+/// precision, or to return the original error of a host's reader. Detects the format unless `detected` is set.
 pub(crate) fn timed<T>(
     input: &Opened,
     detected: Option<Detected>,
@@ -175,7 +176,7 @@ pub(crate) fn timed<T>(
     Ok((content, report))
 }
 
-/// Whether the error is from a reader.
+/// Whether the source, rather than its content, caused the error.
 fn is_of_reader(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Io | ErrorKind::Host)
 }
@@ -197,8 +198,8 @@ fn read_once<T>(
 }
 
 /// Reads an input in place, and compressed members in parallel. Declines damaged data if it can also be read as a
-/// stream: parallel members are complete or missing, and their sizes are only declared. Reading the stream finds the
-/// content before the damage, and any error in that content, as when reading from a pipe.
+/// stream: members that are decompressed in parallel are either complete or missing, and their sizes are only declared.
+/// Reading the stream finds the content before the damage, and any error in that content, as when reading from a pipe.
 fn read_in_place<T>(
     input: &Opened,
     options: &ReadOptions,

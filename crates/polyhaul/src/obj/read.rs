@@ -44,7 +44,8 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     Ok(scene)
 }
 
-/// Streams the faces of a file without materials to a consumer. Reads the file twice, so it must not be a stream.
+/// Streams the faces of a file to a consumer; declines files with other content. Also declines streams, because the
+/// file is read twice.
 pub(crate) fn pieces(job: &mut ReadJob<'_>, consumer: &dyn MeshConsumer) -> Result<Attempt<()>> {
     if !job.plain.source().is_positioned() {
         return Ok(Attempt::Declined);
@@ -63,7 +64,7 @@ struct Libraries<'a> {
     seen: HashSet<&'a str>,
     /// Files that were read: a file can have several names.
     files: HashSet<PathBuf>,
-    /// Number of lookups of names with blanks.
+    /// Number of lookups of names with white space.
     probes: u64,
 }
 
@@ -90,7 +91,7 @@ impl<'a> Libraries<'a> {
         Ok(names)
     }
 
-    /// Whether the whole statement is one name, since names may contain blanks.
+    /// Whether the whole statement is one name: names may contain white space.
     fn is_one_name(&mut self, reference: &obj::Reference) -> Result<bool> {
         if !reference.name.contains(char::is_whitespace) {
             return Ok(true);
@@ -100,7 +101,7 @@ impl<'a> Libraries<'a> {
         self.resolver.exists(&reference.name)
     }
 
-    /// Fails if `count` files already reach the limit.
+    /// Fails if `count` has reached the limit on files.
     fn check_count(&self, count: u64, reference: &obj::Reference) -> Result<()> {
         let limit = self.options.limits.files;
         if count < limit {

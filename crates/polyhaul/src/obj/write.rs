@@ -1,4 +1,4 @@
-//! Writes OBJ: the file, the material library next to it, and their names.
+//! Writes an OBJ file and the material library next to it, and chooses the names of the library and its materials.
 
 use crate::input::Output;
 use crate::mesh_job::{Looks, MeshJob};
@@ -109,7 +109,7 @@ impl Library {
         links: &mut Relinker<'_>,
     ) -> Result<Option<Library>> {
         let names: &[String] = &looks.libraries;
-        // Blender writes an empty library.
+        // Blender writes a library even if no material is defined.
         let is_blender = options.scene.dialect == Dialect::Blender;
         let has_slots = is_blender && paced(&scene.objects).any(|object| object.materials.is_some());
         if !options.obj.materials || names.is_empty() && defined.is_empty() && !has_slots {
@@ -255,8 +255,8 @@ fn library_beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Whether a name is a plain file name of a material library. It comes from a file, so it must not be able to overwrite
-/// anything else, such as a program's settings.
+/// Whether a name is a plain file name of a material library. The name comes from a file, so it must not be able to
+/// overwrite anything else, such as a program's settings.
 fn is_plain(name: &str) -> bool {
     let is_library = name.to_ascii_lowercase().ends_with(".mtl");
     let is_findable = name.len() <= 255 && name.trim() == name;

@@ -123,7 +123,7 @@ impl Opener<'_> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds and opens the file that `name` refers to in a file in `folder`.
+    /// Finds and opens the file that another file, in `folder`, refers to as `name`.
     fn find(&self, name: &str, folder: &str) -> Result<Named> {
         let (file, name) = self.locate(name, folder)?;
         let folder = name.rfind(['/', '\\']).map_or(String::new(), |at| name[..=at].to_owned());
@@ -132,8 +132,8 @@ impl Opener<'_> {
         Ok(Named { opened, shown, identity, folder })
     }
 
-    /// Finds the file that `name` refers to in a file in `folder`; also returns its name relative to the scene's
-    /// folder.
+    /// Finds the file that another file, in `folder`, refers to as `name`; also returns its name relative to the
+    /// scene's folder.
     fn locate(&self, name: &str, folder: &str) -> Result<(FoundFile, String)> {
         let mut resolver = Resolver::beside(self.near, self.options);
         let (file, place) = match resolver.find(name) {

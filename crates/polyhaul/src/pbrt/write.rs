@@ -2,10 +2,11 @@
 //!
 //! All files are written as temporary files and renamed once the last one is complete, the main file last. A failure
 //! before the renames leaves everything unchanged. A failure during the renames preserves the old main file and removes
-//! new files; a part or mesh that already replaced one of the same name stays, as if the process had been killed then:
-//! the folder has the old scene with some new parts, each complete. The new scene never exists without all its files.
+//! new files; a part or mesh that already replaced one of the same name stays, as if the process had been killed at
+//! that point: the folder has the old scene with some new parts, each complete. The new scene never exists without all
+//! its files.
 //!
-//! `polyhaul-pbrt` formats the text; the caller writes mesh files.
+//! `polyhaul-pbrt` formats the text; the caller provides the writer of mesh files.
 
 use crate::input::Output;
 use crate::ops::{MeshOps, SceneOps};
@@ -185,7 +186,7 @@ fn prepared<'a>(scene: &'a Scene, run: &RunOptions) -> Result<Cow<'a, Scene>> {
 struct Names {
     path: PathBuf,
     stem: String,
-    /// Extension of the codec.
+    /// Extension of the codec, such as `.gz`; empty without compression.
     suffix: String,
 }
 

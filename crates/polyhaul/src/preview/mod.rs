@@ -200,10 +200,11 @@ fn draw_scene(
     Ok(picture.image)
 }
 
-/// Splats that objects may show in any case, regardless of the number of stored splats.
+/// Number of splats that objects may show regardless of the number of stored splats.
 const MAX_SETTLED_SPLATS: usize = 1 << 20;
 
-/// Moves splats to where their objects place them. If that fails, as for shearing transforms, they are drawn as points.
+/// Moves splats to where their objects place them. If that fails, as for shearing transforms, or if there are too many
+/// instances, the splats are drawn as points.
 fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &mut Warnings) -> Result<Cow<'a, Scene>> {
     if !scene.objects.iter().any(|object| splat_motion::moves_splats(&scene, object)) {
         return Ok(scene);
@@ -238,8 +239,8 @@ fn with_settled_splats<'a>(scene: Cow<'a, Scene>, run: &RunOptions, warnings: &m
     }
 }
 
-/// Excludes unused vertices far away from the rest from the camera's view. Some programs leave such vertices behind,
-/// and they would shrink the model to a dot.
+/// Removes unused vertices from meshes whose bounds suggest that some of them are far from the faces. Some programs
+/// leave such vertices behind, and a view that includes them would shrink the model to a dot.
 fn without_strays(scene: Cow<'_, Scene>) -> Result<Cow<'_, Scene>> {
     if !scene.meshes.iter().any(may_have_strays) {
         return Ok(scene);
@@ -285,7 +286,8 @@ fn may_have_strays(mesh: &Mesh) -> bool {
     mesh.curves.is_empty() && size(whole) > FACTOR * size(part)
 }
 
-/// Moves a scene that needs double precision to the center of its bounds, where 32-bit floats suffice.
+/// Moves a scene that needs double precision so that the center of its bounds is at the origin, where 32-bit floats
+/// suffice.
 fn centered<'a>(scene: Cow<'a, Scene>, run: &RunOptions) -> Result<Cow<'a, Scene>> {
     if !exact::is_exact(&scene)? {
         return Ok(scene);
@@ -392,7 +394,8 @@ fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) ->
     Ok((polyhaul_preview::preview_textured(&scene, textures, options)?, 0))
 }
 
-/// Maximum number of corners for triangulating polygons with a fixed budget. Larger scenes draw them as fans.
+/// Maximum number of corners for triangulating polygons with a fixed budget. In larger scenes, polygons are drawn as
+/// fans.
 const QUICK_CORNERS: usize = 1 << 20;
 
 /// Returns the largest mip level that fits, as 8-bit sRGB without extra channels.

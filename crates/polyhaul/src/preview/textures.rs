@@ -1,6 +1,6 @@
 //! Textures of a scene's materials, for a picture of the scene.
 //!
-//! They are read like any image, under the rules for referenced files. Unreadable textures are warnings.
+//! Textures are read like any image, under the rules for referenced files. Unreadable textures cause warnings.
 
 use crate::containers::Near;
 use crate::images;
@@ -19,8 +19,8 @@ use polyhaul_preview::{MapChannel, MapPurpose, MapUse, TextureImage, Textures, W
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum side of textures, by the number of textures: pictures of usual size do not show more, and all textures
-/// together take at most half a gigabyte.
+/// Maximum width and height of textures, by the number of textures: pictures of the usual size do not show more detail,
+/// and all textures together take at most half a gigabyte.
 const MAX_SIDE: [(usize, usize); 4] = [(64, 1024), (256, 512), (1024, 256), (usize::MAX, 64)];
 
 /// A texture that a material refers to.
@@ -148,7 +148,8 @@ pub(super) struct PixelBudget {
 }
 
 impl PixelBudget {
-    /// Pixels that can be read within a work budget. Typical files have fewer pixels per byte.
+    /// Pixels that may be read within a work budget. Typical files have fewer pixels per byte than the proportional
+    /// budget allows.
     pub(super) fn new(budget: WorkBudget) -> PixelBudget {
         match budget {
             WorkBudget::Proportional => PixelBudget { shared: 8 * MAX_SHARE, per_byte: 32 },
@@ -283,7 +284,7 @@ impl Named<'_> {
     }
 }
 
-/// Mip levels of at most `side` pixels on a side, as 8-bit RGBA.
+/// Mip levels with at most `side` pixels in width and height, as 8-bit RGBA.
 fn levels(image: Image, side: usize, run: &RunOptions) -> Result<TextureImage> {
     let plain = Image { extra: Vec::new(), stored: Vec::new(), attributes: Vec::new(), ..image };
     let image = plain.convert_channels_with(Channels::Rgba, run)?;

@@ -1,7 +1,8 @@
 //! Copies of referenced files next to an output: choosing names and writing.
 //!
-//! Copies are always directly in the output's folder, whatever the source is called. A copy never replaces a file: if
-//! other content has its name, it gets a number. `references` decides which files may be copied.
+//! Copies are always directly in the output's folder, whatever the source is called. A copy never replaces a file: if a
+//! file with other content has the name, the name of the copy gets a number. `references` decides which files may be
+//! copied.
 
 use crate::containers::{InnerFile, Member};
 use crate::options::{ReadOptions, WriteOptions};
@@ -37,7 +38,7 @@ pub(super) enum CopySource {
 }
 
 impl CopySource {
-    /// Uniquely identifies the source.
+    /// Returns a path that uniquely identifies the source.
     fn identity(&self) -> PathBuf {
         match self {
             CopySource::File(real) | CopySource::Inner { path: real, .. } => real.clone(),

@@ -1,4 +1,4 @@
-//! Locates the file that a name refers to: on disk, in an archive, or nowhere.
+//! Locates the file that a name refers to: on disk, in an object store, or in an archive.
 //!
 //! Opens only archives, and does not decide what may be done with a file. See `references`.
 
@@ -86,7 +86,7 @@ impl Locator {
         if is_irregular {
             return Ok(Located::Irregular);
         }
-        // In stores, only the exact name is looked up.
+        // In object stores, only the exact name is looked up.
         for base in bases(folder, included).into_iter().filter(|base| !place::is_url(base)) {
             // `none/../x` is valid even if the folder `none` does not exist, as in readers.
             if let Some(file) = paths::below(name).and_then(|path| located(&base, path, false)) {

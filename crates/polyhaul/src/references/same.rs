@@ -1,7 +1,7 @@
-//! Compares referenced files: two names are the same file, or two files with the same bytes.
+//! Compares referenced files: whether two names refer to the same file, or to files with the same bytes.
 //!
-//! Files outside the scene's folder are only compared by path, unless they may be read. Caches only paths, not
-//! contents.
+//! Files outside the scene's folder are only compared by path, unless they may be read. Caches only the results, not
+//! the contents.
 
 use super::locate::{Located, LocatedFile, Locator};
 use crate::options::ReadOptions;
@@ -29,7 +29,8 @@ pub(crate) struct SameFiles {
 }
 
 impl SameFiles {
-    /// Whether both names refer to the same file; for missing files, whether the names are equal.
+    /// Whether both names refer to the same file or to files with the same bytes. If either file is missing, whether
+    /// the names are equal.
     pub(crate) fn are_same(&mut self, a: NamedFile<'_>, b: NamedFile<'_>) -> Result<bool> {
         let files = self.find(a)?.zip(self.find(b)?);
         let Some((first, second)) = files else { return Ok(a.2 == b.2) };
@@ -59,7 +60,7 @@ impl SameFiles {
     }
 }
 
-/// Whether a file is in the scene's folder, or other files may be read.
+/// Whether a file is in the scene's folder, or outside files are allowed.
 fn may_read(file: &LocatedFile, place: Option<&FolderPlace>) -> bool {
     place.is_some_and(|place| {
         place.allow_outside

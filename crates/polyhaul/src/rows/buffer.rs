@@ -25,8 +25,8 @@ const SPINS: usize = 200;
 
 /// Writes all rows to the start of `out`, and returns the number of bytes written.
 ///
-/// With one thread and no trace, nothing is allocated; otherwise each thread allocates one block of memory. The rest of
-/// `out`, after the rows, may be overwritten.
+/// With one thread and no trace, nothing is allocated if `out` is long enough; otherwise each thread allocates one
+/// block of memory. The rest of `out`, after the rows, may be overwritten.
 ///
 /// Returns an error if `out` is too short (the message states the required size), if a value cannot be written in this
 /// format, such as NaN as an integer (the message states the row and column), or if the columns do not match the

@@ -42,12 +42,12 @@ pub(super) struct Entry {
 pub(super) struct Manifest {
     path: PathBuf,
     entries: BTreeMap<String, Entry>,
-    /// The file that lines are appended to; `None` before the first.
+    /// The file that lines are appended to; `None` before the first line.
     file: Option<File>,
 }
 
 impl Manifest {
-    /// Reads the file; empty if the file is missing or unreadable.
+    /// Reads the manifest; it is empty if the file is missing or unreadable.
     pub(super) fn open(folder: &Path) -> Manifest {
         let path = folder.join(NAME);
         let mut text = String::new();
@@ -73,7 +73,7 @@ impl Manifest {
     /// Records a finished texture.
     pub(super) fn add(&mut self, name: &str, entry: Entry) -> Result<()> {
         let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
-        // Names with line ends or invalid UTF-8 are not recorded, so they are always imported again.
+        // Names with line endings or invalid UTF-8 are not recorded, so they are always imported again.
         if name.contains(['\n', '\r', char::REPLACEMENT_CHARACTER]) {
             return Ok(());
         }

@@ -70,8 +70,8 @@ pub fn find_images(inputs: &[PathBuf]) -> Result<Vec<Source>> {
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if two images would be written to the same texture, or if the format is not a texture format;
-/// [`ErrorKind::Cancelled`]; [`ErrorKind::Io`] if the folder cannot be written. An image that fails does not fail the
-/// whole job.
+/// [`ErrorKind::Cancelled`] if the job was cancelled; [`ErrorKind::Io`] if the folder cannot be written. An image that
+/// fails does not fail the whole job.
 pub fn import_textures(
     sources: &[Source],
     folder: &Path,

@@ -52,23 +52,23 @@ polyhaul_model::options! {
         pub color_space: Option<ColorSpace> = None, with_color_space => [];
         /// DDS or KTX 2; if absent, it is inferred from the output's name; [`import_textures`] then uses DDS.
         pub format: Option<Format> = None, with_format;
-        /// How it is written: KTX 2 is compressed by zstd.
+        /// Options for writing the file, such as the zstd compression of KTX 2.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
         /// Whether to make the write durable; see [`WriteOptions::durable`].
         pub durable: bool = false, with_durable;
-        /// Whether to hash what is written; see [`WriteOptions::hash`].
+        /// Whether to hash the written file; see [`WriteOptions::hash`].
         pub hash: bool = false, with_hash;
-        /// The format of what is read; found by name and content when `None`.
+        /// The format of the image; detected by name and content if `None`.
         pub from: Option<Format> = None, with_from;
         /// Limits on the images.
         pub limits: Limits = Limits::default(), with_limits;
-        /// What reading does with broken data.
+        /// The handling of malformed data.
         pub on_error: OnError = OnError::default(), with_on_error;
         /// Treat warnings as errors.
         pub strict: Strict = Strict::Off, with_strict into;
         /// Kinds of warnings to accept despite `strict`.
         pub allow: KindSet = KindSet::default(), with_allow;
-        /// Threads, memory, cancellation. Progress of many counts files.
+        /// Threads, memory, cancellation and progress; [`import_textures`] reports progress in files.
         pub run: RunOptions = RunOptions::default(), with_run;
     }
 }
@@ -163,7 +163,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
             image = adjusted.image;
             adjusted.cut
         }
-        // Block compression clamps these after the mip levels are made.
+        // Block compression clamps these samples after the mip levels are made.
         (Samples::F32(samples), None) if chosen.is_bytes => Cut::from_samples(samples),
         _ => Cut::default(),
     };
@@ -194,7 +194,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
 }
 
 impl TextureOptions {
-    /// Which warnings are errors.
+    /// The warnings that count as errors.
     fn strictness(&self) -> Strictness {
         Strictness { level: self.strict, allow: self.allow }
     }

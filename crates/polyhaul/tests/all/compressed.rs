@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Recompresses bytes with a codec, or decompresses them.
+/// Converts an OBJ file, which may be compressed, to OBJ, compressed with a codec or uncompressed.
 fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     let read = ReadOptions::default().with_run(run.clone());
     let write = WriteOptions::default()
@@ -20,7 +20,7 @@ fn converted(bytes: &[u8], codec: Option<Codec>, run: RunOptions) -> Vec<u8> {
     try_converted(memory(bytes, "x.obj"), &read, &write.with_format(Some(Format::Obj))).unwrap().0
 }
 
-/// A text of a few members, as written by the library.
+/// An OBJ file that fills several compressed members, as written by the library.
 fn text() -> Vec<u8> {
     let mut text = String::new();
     for i in 0..60_000 {
@@ -118,7 +118,7 @@ fn other_tools_read_it_and_theirs_is_read() {
     }
 }
 
-/// Only the end of a name selects the codec: the rest may be invalid UTF-8, including that of the library next to it.
+/// Only the end of a name selects the codec: the rest may be invalid UTF-8, also in the name of the library next to it.
 #[test]
 #[cfg(target_os = "linux")]
 fn names_need_not_be_text() {

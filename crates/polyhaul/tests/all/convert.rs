@@ -318,7 +318,7 @@ fn compression_is_by_name_or_none_or_a_codec() {
     for (name, compression, level) in refused {
         assert_eq!(written(name, compression, Some(level)).unwrap_err().kind(), ErrorKind::Usage, "{name}");
     }
-    // Detected before anything is read.
+    // The error is detected before anything is read.
     let write = to(Format::Csv).with_level(Some(3));
     let nothing = Input::Path("no such file.csv".into());
     assert_eq!(try_converted(nothing, &ReadOptions::default(), &write).unwrap_err().kind(), ErrorKind::Usage);

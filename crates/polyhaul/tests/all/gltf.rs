@@ -38,7 +38,7 @@ fn triangles(scene: &Scene) -> Vec<[f32; 3]> {
     positions
 }
 
-/// Sorted, since triangles are written by material.
+/// The bits of all triangles, sorted, since triangles are written by material.
 fn sorted(scene: &Scene) -> Vec<[[u32; 3]; 3]> {
     let mut triangle_bits: Vec<_> = triangles(scene)
         .as_chunks::<3>()

@@ -1,5 +1,5 @@
 //! Hostile inputs that every parser must handle, one by one, for PLY, STL and tables: the outcome of each, for any
-//! threads and chunks.
+//! number of threads and chunk size.
 //!
 //! Hostile compressed data is tested with the decoders; hostile file systems are tested where files are opened.
 

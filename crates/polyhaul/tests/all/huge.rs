@@ -143,7 +143,7 @@ fn images_of_65535_rows_and_columns_are_refused_by_their_limit() {
     assert_eq!((error.kind(), error.place().offset), (ErrorKind::Malformed, Some(end)), "{error}");
 }
 
-/// More than 2^32 samples, plain and run-length encoded, with a different last pixel; also written.
+/// More than 2^32 samples, uncompressed and run-length encoded, with a different last pixel; also written.
 #[test]
 #[ignore = "takes 5 GB of memory"]
 fn images_of_more_samples_than_2_to_the_32() {

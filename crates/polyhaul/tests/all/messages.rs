@@ -119,7 +119,8 @@ const WITHOUT_EXAMPLE: &[&str] = &[
     "wrong-file-size",
 ];
 
-/// Examples in glTF: name, properties of the node, attributes and other properties of the primitive, of the document.
+/// Examples in glTF: the name, properties of the node, attributes and other properties of the primitive, and properties
+/// of the document.
 const IN_GLTF: &[[&str; 4]] = &[
     [
         "animations",
@@ -166,10 +167,10 @@ fn gltf([_, node, primitive, document]: &[&str; 4]) -> String {
     )
 }
 
-/// Largest file to try: examples should be small.
+/// Maximum size of a file to try: examples should be small.
 const MAX_BYTES: u64 = 1 << 17;
 
-/// What was read or converted, and where to.
+/// An input that is validated or, with a target, converted.
 #[derive(Clone, Debug, PartialEq)]
 struct Trial {
     input: String,
@@ -177,7 +178,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Returns the cell of the page.
+    /// Returns the input and the target, as shown in a cell of the page.
     fn name(&self) -> String {
         match self.target {
             Some(target) => format!("{} → {}", self.input, target.name()),

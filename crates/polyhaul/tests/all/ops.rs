@@ -57,7 +57,7 @@ fn triangles(polygon: &[Point]) -> Vec<[u32; 3]> {
     mesh.faces.corner_positions.chunks(3).map(|corners| [corners[0], corners[1], corners[2]]).collect()
 }
 
-/// Checks that each polygon edge is used once and each diagonal once in both directions, with no other edges.
+/// Checks that each polygon edge is used once and each diagonal once in each direction, with no other edges.
 fn assert_is_whole(count: usize, triangles: &[[u32; 3]]) {
     assert_eq!(triangles.len(), count - 2);
     let mut edges = HashMap::new();

@@ -96,7 +96,7 @@ fn check(bytes: &[u8], name: &str) -> bool {
                 is_done = true;
                 assert!(*keeper.begun.lock().unwrap() >= 1, "{name}");
                 let mut piece_faces = keeper.faces();
-                // A scene drops these.
+                // A scene drops faces with one or two corners.
                 let are_points = piece_faces.iter().any(|face| face.len() == 1) && !has_faces(&scene.value);
                 piece_faces.retain(|face| are_points || face.len() > 2);
                 let expected = faces(&scene.value, are_points);
@@ -178,7 +178,7 @@ fn ply(sizes: &[u8], count: &str, index: &str, big: bool) -> Vec<u8> {
         number(&mut bytes, face as u64 & 0xFFF, 2);
         number(&mut bytes, u64::from(size), width(count));
         for corner in 0..u64::from(size) {
-            // Often 3, like the counts of later faces.
+            // Half of the indices are 3, so that they look like the corner counts of later faces.
             number(
                 &mut bytes,
                 if corner % 2 == 0 { 3 } else { (face as u64 * 13 + corner) % u64::from(vertices) },

@@ -40,7 +40,7 @@ fn every_format_has_files() {
     }
 }
 
-/// The first table rows of the guide's page: names, whether they are read, and whether they are written.
+/// The guide's page has a row for every format: its name, whether it is read, and whether it is written.
 #[test]
 fn the_page_of_formats_has_every_format() {
     let page = std::fs::read_to_string(corpus::root().join("../docs/guide/formats.md")).unwrap();

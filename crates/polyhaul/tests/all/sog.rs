@@ -73,7 +73,8 @@ fn numbers_of_files_are_what_their_bytes_mean() {
         assert!(close(&[first.scales[2][at]], &[even(255 - at as u8, -6.0, 2.0)]));
         assert!(close(&[first.harmonics[1][0][at]], &[even(byte(at, 43), -2.0, 2.0)]));
         assert!(close(&[first.opacities[at]], &[even((at * 17) as u8, -4.0, 4.0)]));
-        // Entry 9 · `at` of a palette with 3 pixels each, modulo 70; green is in the second pixel, blue in the third.
+        // Entry 9 · `at`, modulo 70, of a palette with 3 pixels per entry; green is in the second pixel, blue in the
+        // third.
         let pixel = |number: usize| 3 * (at * 9 % 70) + number;
         assert_eq!(second.harmonics[0][2][at], code(byte(pixel(1), 3), 1));
         assert!(close(&[first.harmonics[2][3][at]], &[even(byte(pixel(2), 7), -0.5, 1.5)]));

@@ -124,7 +124,7 @@ fn lists_of_other_lengths_are_found_wherever_they_are() {
     for name in ["b.ply", "b.csv"] {
         assert!(!same(&folder, &from, name, &ReadOptions::default(), &WriteOptions::default()), "{name}");
     }
-    // Replaces a face by one with a corner less.
+    // Replaces a face with one that has one corner fewer.
     let mut bytes = std::fs::read(&from).unwrap();
     let end = bytes.len() - 14 * 5_000;
     assert_eq!(bytes[end], 3);
@@ -186,7 +186,7 @@ fn what_is_unusual_is_read_as_a_whole() {
     let folder = Folder::new("streaming-unusual").unwrap();
     let read = ReadOptions::default();
     let write = WriteOptions::default();
-    // A list that is longer than the length type chosen for the first ones can count.
+    // A list that is too long for the length type chosen from the first lists.
     let mut tables = mesh(40_000, &[3]);
     tables[1] = mesh(40_000, &[vec![3; 39_999], vec![300]].concat()).remove(1);
     let longer = write_mesh(&folder, "longer.ply", &tables, PlyEncoding::LittleEndian);

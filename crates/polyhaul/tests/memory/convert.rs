@@ -1,5 +1,4 @@
-//! Converting stores the content once, and frees it afterwards. A separate binary for its allocator; a single test,
-//! since the counters are global.
+//! Converting stores the content once, and frees it afterwards.
 
 use polyhaul::model::{Column, Mesh, Table, Values};
 use polyhaul::options::RunOptions;

@@ -1,5 +1,4 @@
-//! Memory beyond the model stays within the limit while PLY, STL and OFF are written, and STL and OFF are read. A
-//! separate binary for its allocator; a single test, since the counters are global.
+//! Memory beyond the model stays within the limit while PLY, STL and OFF are written, and STL and OFF are read.
 
 use polyhaul::model::{Column, Domain, Elements, Mesh, Scene, Values};
 use polyhaul::options::{Digits, RunOptions, SceneWriteOptions};

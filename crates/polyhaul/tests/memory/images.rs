@@ -9,10 +9,9 @@ use polyhaul_testkit::hostile::{Hostile, Sizes};
 use polyhaul_testkit::images::SHAPES;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// One test at a time, without one that takes all memory.
+/// Options for a number of threads, without a limit on pixels.
 fn options(threads: usize) -> ReadOptions {
     let run = RunOptions::default().with_threads(Some(threads));
-    // Without limits.
     let limits = Limits::default().with_pixels(u64::MAX);
     ReadOptions::default().with_run(run).with_limits(limits)
 }

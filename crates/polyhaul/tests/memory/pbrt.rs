@@ -1,5 +1,5 @@
-//! Reading hostile pbrt needs no more memory than the input, and writing no more than the limit. A separate binary for
-//! its allocator; one test runs at a time, since the counters are global.
+//! Reading hostile pbrt needs at most 64 MiB and four times the input; writing needs at most the limit and
+//! [`EXTRA_BYTES`].
 
 use crate::alone;
 use polyhaul::model::Scene;
@@ -14,7 +14,7 @@ const MIB: u64 = 1 << 20;
 /// Allowed memory beyond the limit.
 const EXTRA_BYTES: u64 = 8 * MIB;
 
-/// The number of repetitions of a trap's part in the given size.
+/// The number of repetitions for which a trap's text has about this size.
 fn count_of(trap: Trap, bytes: u64) -> u64 {
     let [few, more] = [1000, 2000].map(|count| trap.text(count).len() as u64);
     bytes * 1000 / (more - few).max(1)

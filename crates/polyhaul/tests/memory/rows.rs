@@ -1,5 +1,5 @@
 //! Records as text: the same bytes for any number of threads, into buffers and sinks, with errors that state their
-//! location. A separate binary for its allocator; one test runs at a time, since the counters are global.
+//! location.
 
 use crate::alone;
 use polyhaul::options::{Cancel, Codec, RunOptions, RunTasks, ThreadPool};

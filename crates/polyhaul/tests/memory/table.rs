@@ -1,5 +1,4 @@
-//! Reading needs memory for the columns and the limit, writing only for the limit. A separate binary for its allocator;
-//! one test runs at a time, since the counters are global.
+//! Reading needs memory for the columns and the limit, writing only for the limit.
 
 use crate::alone;
 use polyhaul::model::{Column, Scalar, Table, Values};

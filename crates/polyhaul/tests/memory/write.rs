@@ -1,5 +1,4 @@
-//! Memory beyond the model stays within the limit, and the number of allocations does not depend on the size. A
-//! separate binary for its allocator; one test runs at a time, since the counters are global.
+//! Memory beyond the model stays within the limit, and the number of allocations does not depend on the size.
 
 use polyhaul::model::{Counts, Elements, Material, Mesh, Object, Run, Scene};
 use polyhaul::options::RunOptions;

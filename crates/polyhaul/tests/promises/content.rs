@@ -155,7 +155,7 @@ impl Content {
         }
     }
 
-    /// The number of rows of each kind, which a prefix must not have fewer of.
+    /// The number of rows of each kind, or the size of an image or a texture, for comparisons with a prefix.
     pub fn counts(&self) -> Vec<u64> {
         match self {
             Content::Scene(scene) => match &scene.render {

@@ -72,7 +72,7 @@ fn other_way(number: usize) -> Way {
     Way::default().with_source(source).with_run(1 + usize::from(random.once_in(8)), chunk_bytes)
 }
 
-/// A missing end of compressed data is an error, even if all plain bytes are present.
+/// A missing end of compressed data is an error, even if all uncompressed bytes are present.
 fn check_packed(row: &Samples, sample: &Sample) {
     for (codec, extension) in CODECS {
         let packed = pack(codec, &sample.bytes, 5000);

@@ -1,4 +1,4 @@
-//! [`Samples`]: the samples of a format, and how they are read.
+//! [`Samples`]: the samples of a format, and the ways of reading them.
 
 use crate::content::{Content, Outcome, Reading};
 use polyhaul::error::Place;
@@ -21,7 +21,7 @@ pub struct Samples {
     pub part: &'static str,
     /// File name for reading the bytes.
     pub file_name: &'static str,
-    /// Everything that such a file can be read as.
+    /// All kinds of content that such a file can be read as.
     pub readings: &'static [Reading],
     /// Folders of test data, with the extension of the files.
     pub folders: &'static [(&'static str, &'static str)],
@@ -194,14 +194,14 @@ pub fn repeated(header: &'static str, unit: &'static str) -> Shape {
     })
 }
 
-/// How the bytes of a file arrive.
+/// The source of the bytes of a file.
 #[derive(Clone, Debug)]
 pub enum Source {
     Memory,
     /// As a file in this folder.
     File(Arc<PathBuf>),
     Stream(Sizes),
-    /// Compressed in members with this number of plain bytes, in memory or as a stream.
+    /// Compressed in members with this number of uncompressed bytes, in memory or as a stream.
     Packed {
         codec: usize,
         member_bytes: usize,

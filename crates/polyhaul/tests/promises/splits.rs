@@ -1,4 +1,4 @@
-//! Content, warnings and errors do not depend on how the bytes arrive: from memory, a file or a host, plain or
+//! Content, warnings and errors do not depend on how the bytes arrive: from memory, a file or a host, uncompressed or
 //! compressed, in pieces of any size. Hosts are called rarely, for large blocks, and never after the end.
 
 use crate::content::Outcome;

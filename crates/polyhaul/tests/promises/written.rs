@@ -83,7 +83,7 @@ fn write(content: &Content, format: Format, options: &WriteOptions, output: Outp
     Some(result.map(drop))
 }
 
-/// Compressed output is read again like plain output.
+/// Compressed output is read again like uncompressed output.
 fn check_compressed(row: &Samples, sample: &Sample, content: &Content, plain: &[u8], reading: Reading) {
     let read = |bytes: &[u8]| {
         let options = row.options_of(&Way::default());

@@ -1,5 +1,4 @@
-//! PLY, STL, OFF and conversions as tables: a failed allocation is an error, never an abort. A separate binary for its
-//! allocator.
+//! PLY, STL, OFF and conversions as tables: a failed allocation is an error, never an abort.
 
 use polyhaul::options::{RunOptions, StlReadOptions};
 use polyhaul::{Format, ReadOptions, WriteOptions};

@@ -1,5 +1,4 @@
-//! Images: a failed allocation is an error, never an abort, never a broken file, and no memory leaks. A separate binary
-//! for its allocator.
+//! Images: a failed allocation is an error, never an abort, never a broken file, and no memory leaks.
 
 use polyhaul::model::{Channels, ColorSpace, Image, Samples};
 use polyhaul::options::{Compression, ImageWriteOptions, RunOptions};
@@ -10,7 +9,7 @@ use polyhaul_testkit::packed::{CODECS, pack};
 use polyhaul_testkit::random::Random;
 use polyhaul_testkit::starve::{Plan, every_allocation, every_allocation_of_saving};
 
-/// How the bytes of an image arrive.
+/// The source of the bytes of an image.
 #[derive(Clone, Copy, PartialEq)]
 enum Way {
     File,

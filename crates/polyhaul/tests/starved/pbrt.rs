@@ -1,5 +1,4 @@
-//! pbrt: a failed allocation is an error, never an abort, and a failed write leaves the folder unchanged. A separate
-//! binary for its allocator.
+//! pbrt: a failed allocation is an error, never an abort, and a failed write leaves the folder unchanged.
 
 use polyhaul::options::{OnError, PbrtMeshes, PbrtWriteOptions, RunOptions};
 use polyhaul::{Input, ReadOptions, Reader, WriteOptions, Writer};

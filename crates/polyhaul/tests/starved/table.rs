@@ -1,5 +1,4 @@
-//! Tables: a failed allocation is an error, never an abort, while reading and writing. A separate binary for its
-//! allocator.
+//! Tables: a failed allocation is an error, never an abort, while reading and writing.
 
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{Digits, OnError, RunOptions, SceneWriteOptions};

@@ -1,5 +1,4 @@
-//! Samples, mip levels and textures: a failed allocation is an error, never an abort. A separate binary for its
-//! allocator.
+//! Samples, mip levels and textures: a failed allocation is an error, never an abort.
 
 use polyhaul::model::{Channels, ColorSpace, Encoding, Image, Samples};
 use polyhaul::ops::{ImageOps, MipmapFilter, MipmapOptions, SampleType, compress};

@@ -1,5 +1,4 @@
-//! Writing: a failed allocation is an error, never an abort, and never a broken file. A separate binary for its
-//! allocator.
+//! Writing: a failed allocation is an error, never an abort, and never a broken file.
 
 use polyhaul::WriteOptions;
 use polyhaul::options::{RunOptions, SceneWriteOptions};

@@ -455,7 +455,8 @@ fn cut_as_blender(mesh: &Mesh) -> Mesh {
     cut
 }
 
-/// The two triangles of a quad: the one in its place, and the other.
+/// The two triangles of a quad, as corner numbers: the one that replaces the quad in the list of faces, and the one
+/// added after all faces.
 fn quad_triangles(mesh: &Mesh, first: usize) -> [[usize; 3]; 2] {
     let point = |i: usize| mesh.positions[mesh.faces.corner_positions[first + i] as usize].map(f64::from);
     let sub = |p: [f64; 3], q: [f64; 3]| [0, 1, 2].map(|i| p[i] - q[i]);

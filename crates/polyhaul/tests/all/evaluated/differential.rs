@@ -1,4 +1,4 @@
-//! Random scenes compared with the reference, byte for byte, for any threads, chunks and memory.
+//! Random scenes compared with the reference, byte for byte, for any number of threads, chunk size and memory limit.
 
 use super::reference;
 use super::scenes::{self, Numbers};

@@ -98,7 +98,7 @@ fn faces_and_positions() {
     check("faces", &large(LARGE_CORNERS + 30_000, Domain::Face, Domain::Vertex), &WriteOptions::default());
 }
 
-/// One corner less than a large object, exactly as many, and one more.
+/// One corner fewer than a large object, exactly as many, and one more.
 #[test]
 fn sizes_around_the_border() {
     for corners in LARGE_CORNERS - 1..=LARGE_CORNERS + 1 {

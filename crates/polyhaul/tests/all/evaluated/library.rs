@@ -64,7 +64,7 @@ fn names_are_those_of_usemtl() {
     assert_eq!(lines(&written, "usemtl"), ["usemtl two_words", "usemtl a\tb", "usemtl tail_", "usemtl (null)"]);
 }
 
-/// Names are sorted as written: `a_b` after `aab`, although a blank sorts before everything.
+/// Names are sorted as written: `a_b` after `aab`, although a space sorts before everything.
 #[test]
 fn renamed_materials_sort_by_their_new_name() {
     check(&scene(&["a b", "aZb", "aab"], &[Some(vec![Some(0), Some(1), Some(2)])]), &["aZb", "a_b", "aab"]);

@@ -45,7 +45,7 @@ struct Reference<'a> {
     is_unknown: bool,
 }
 
-/// Distinct values of an attribute as texts, and the index of each corner.
+/// Distinct values of an attribute as text, and the index of each corner.
 struct Values {
     lines: Vec<String>,
     corners: Vec<Option<usize>>,
@@ -225,8 +225,8 @@ impl Reference<'_> {
         self.state_material(&name);
     }
 
-    /// A scene without a named material has no `usemtl`; otherwise a face without a material ends the effect of the
-    /// last one.
+    /// A scene without a named material has no `usemtl`; otherwise a face without a material cancels the previous
+    /// `usemtl`.
     fn state_material(&mut self, name: &str) {
         let has_names = self.scene.materials.iter().any(|material| !material.name.is_empty());
         if self.options.obj.materials && has_names {
@@ -538,7 +538,7 @@ pub fn number(value: f32, digits: Digits) -> String {
         return "nan".into();
     }
     let scaled = f64::from(value) * 10f64.powi(i32::from(digits));
-    // Far from a tie, any rounding is the same.
+    // Far from a tie, every rounding rule has the same result.
     if value.is_infinite() || (scaled.fract().abs() - 0.5).abs() > 1e-3 {
         return format!("{value:.*}", usize::from(digits));
     }

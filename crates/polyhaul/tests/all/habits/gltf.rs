@@ -23,7 +23,7 @@ fn rebuilt(json: &Value, rest: &[u8]) -> Vec<u8> {
     joined(json.to_string().into_bytes(), rest, true)
 }
 
-/// Writes all integers of a value as decimals, or with an exponent.
+/// Writes all integers of a value with a decimal point or an exponent.
 fn decimals(value: &Value, random: &mut Random) -> String {
     match value {
         Value::Number(number) if number.is_u64() && random.once_in(2) => format!("{number}.0"),
@@ -90,7 +90,7 @@ fn glb_renamed(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Some(Changed::silent(rebuilt(&json, rest))?.but("material names"))
 }
 
-/// Another order of members, and unknown members.
+/// Reordered members, and unknown members.
 fn glb_unknown(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (mut json, rest) = parts(bytes)?;
     json["asset"]["somethingNew"] = json!({"a": [1, 2.5, null]});

@@ -68,7 +68,6 @@ fn png_orientation(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::warned(with_chunk(bytes, b"eXIf", &exif, 0)?, "unapplied-orientation")
 }
 
-/// Large files, whose pixels equal those of small files.
 #[test]
 fn png() {
     let changes: [(&str, Change); 5] = [
@@ -97,7 +96,7 @@ fn jpg_comment(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::silent(with_segment(bytes, 0xfe, b"\xff\xd9 is not the end")?)
 }
 
-/// Bytes between the end of a segment and the next marker, which decoders skip.
+/// Fill bytes before a marker, which decoders skip.
 fn jpg_fill(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let rest = bytes.strip_prefix(b"\xff\xd8")?;
     Changed::silent([b"\xff\xd8", &[0xff; 4][..=random.below(4)], &rest[1..]].concat())

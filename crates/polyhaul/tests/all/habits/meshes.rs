@@ -77,7 +77,7 @@ fn element(keyword: &str, corners: &[[Option<usize>; 3]]) -> String {
     once(keyword.to_string()).chain(corners.iter().map(corner)).collect::<Vec<_>>().join(" ") + "\n"
 }
 
-/// A file whose elements have positive indices and a line each; other lines are removed from both files.
+/// The lines of a file whose elements have positive indices and a line each; other lines are removed.
 fn plain_obj(bytes: &[u8]) -> Option<Vec<String>> {
     let mut lines = lines(bytes)?;
     lines.retain(|line| NUMBERED.contains(&keyword(line)) || ["f", "l", "p"].contains(&keyword(line)));
@@ -294,7 +294,7 @@ fn ply_nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Some(Changed::silent([header.clone(), rows].concat().concat())?.meaning([header, usual].concat().concat()))
 }
 
-/// Faces with other names and types.
+/// Face lists with other names and types.
 fn ply_lists(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (mut header, data) = ply_parts(bytes)?;
     let is_text = header.iter().any(|line| line.starts_with("format ascii"));
@@ -355,14 +355,14 @@ fn ply_misfit(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::refused([header, rows].concat().concat(), "x.ply:")
 }
 
-/// One byte more than the header declares.
+/// More bytes than the header declares.
 fn ply_more(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (header, _) = ply_parts(bytes)?;
     header.iter().all(|line| !line.starts_with("format ascii")).then_some(())?;
     Changed::warned([bytes, &[0; 9][..=random.below(8)]].concat(), "extra-data")
 }
 
-/// The data was damaged by a line-end conversion, like the header.
+/// A conversion of line endings damaged the data as well as the header.
 fn ply_damaged(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     let (header, data) = ply_parts(bytes)?;
     header.iter().all(|line| !line.starts_with("format ascii")).then_some(())?;

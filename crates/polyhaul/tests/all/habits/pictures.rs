@@ -77,7 +77,7 @@ fn hdr() {
     }
 }
 
-/// The pixels of an image, as bytes of each pixel.
+/// The bytes of each pixel of an image.
 fn pixels(image: &Image) -> Vec<Vec<u8>> {
     let bytes: Vec<u8> = match &image.samples {
         Samples::U8(samples) => samples.to_vec(),
@@ -118,7 +118,7 @@ fn orientations_are_applied() {
             let size = if is_turned { [height, width] } else { [width, height] };
             assert_eq!([shown.width, shown.height], size, "{} {number}", sample.name);
             let after = pixels(&shown);
-            // The first row of the table is the side of the 0th row, the second one that of the 0th column.
+            // EXIF's table states on which side of the displayed image the 0th row and the 0th column are.
             for y in 0..size[1] {
                 for x in 0..size[0] {
                     let [across, down] = if is_turned { [y, x] } else { [x, y] };

@@ -28,7 +28,7 @@ fn out_of_range(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     Changed::refused(with_triangle(bytes, indices)?, "x.pbrt:")
 }
 
-/// A comment at the end of a line, or a line break between two parameters.
+/// A comment with a quote and a bracket at the end of a line.
 fn comments(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = lines(bytes)?;
     let at = pick(&lines, random, |line| !line.contains(['"', '#']) && line.ends_with('\n'))?;

@@ -49,7 +49,7 @@ fn packed_order(bytes: &[u8], _: &mut Random) -> Option<Changed> {
     Changed::silent([header.as_bytes(), &pieces.concat()].concat())
 }
 
-/// One chunk more than the splats need.
+/// More chunks than the splats need.
 fn packed_count(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let (header, data) = parts(bytes)?;
     let (name, chunk_bytes) = elements(&header)?.into_iter().next()?;

@@ -20,7 +20,7 @@ fn is_row(line: &str) -> bool {
     words.peek().is_some() && words.all(|word| word.trim_matches('"').parse::<f64>().is_ok())
 }
 
-/// Replaces a value by two spellings of the same value.
+/// Replaces a value with an unusual spelling of a number; the second file has the usual spelling.
 fn nan(bytes: &[u8], random: &mut Random) -> Option<Changed> {
     let mut lines = lines(bytes)?;
     let at = pick(&lines, random, is_row)?;

@@ -50,7 +50,7 @@ impl Bits {
         match (self.is_float, self.size) {
             (true, 32) => f64::from(f32::from_bits(value as u32)),
             (true, 16) => half(value),
-            // Unsigned, with fewer digits.
+            // An unsigned float with fewer mantissa bits.
             (true, size) => half(value << (15 - size)),
             (false, size) if self.is_signed => {
                 let signed = (value << (64 - size)) as i64 >> (64 - size);

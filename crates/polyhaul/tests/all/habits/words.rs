@@ -2,7 +2,7 @@
 
 use polyhaul_testkit::random::Random;
 
-/// Lines of a text, each with its LF; `None` if it is not text, or has other line ends.
+/// Lines of a text, each with its LF; `None` if it is not text, or has other line endings.
 pub fn lines(bytes: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(bytes).ok()?;
     (!text.contains('\0') && text.matches('\r').count() == text.matches("\r\n").count())
@@ -20,7 +20,7 @@ pub fn keyword(line: &str) -> &str {
     line.split_ascii_whitespace().next().unwrap_or("")
 }
 
-/// Replaces a word of a line; words are then separated by single blanks.
+/// Replaces a word of a line; words are then separated by single spaces.
 pub fn with_word(line: &str, number: usize, word: &str) -> Option<String> {
     let mut words: Vec<&str> = line.split_ascii_whitespace().collect();
     *words.get_mut(number)? = word;

@@ -25,7 +25,7 @@ fn in_runs(width: u32, height: u32, runs: &[u8]) -> Vec<u8> {
 #[test]
 fn files_are_what_other_decoders_make_of_them() {
     for (name, bytes) in files("bmp", "good") {
-        // Five and six bits are rounded to the nearest value, unlike in other decoders.
+        // Channels of five and six bits are rounded to the nearest value, unlike in other decoders.
         let tolerance = if matches!(&*name, "rgb555" | "rgb565") { 1 } else { 0 };
         is_as_expected(&read(bytes).unwrap(), "bmp", &name, tolerance);
     }
@@ -68,7 +68,7 @@ fn runs_are_cut_at_the_end_of_their_row() {
         let Samples::U8(samples) = &image.samples else { panic!("{:?}", image.samples) };
         (samples.iter().step_by(3).copied().collect::<Vec<u8>>(), counts)
     };
-    // A run, literal numbers, and a run that would start after the end.
+    // A run and literal pixels that are too long, and runs that start after the end of the row.
     assert_eq!(read(&[5, 1, 0, 0, 4, 2, 0, 1]), (vec![2, 2, 2, 2, 1, 1, 1, 1], vec![("cut-run", 1)]));
     let plain = [2, 1, 0, 3, 1, 2, 3, 0, 0, 0, 4, 2, 0, 1];
     assert_eq!(read(&plain), (vec![2, 2, 2, 2, 1, 1, 1, 2], vec![("cut-run", 1)]));
@@ -96,7 +96,7 @@ fn os2(header_bytes: u32, [width, height]: [u32; 2], bits: u32, compression: u32
 
 #[test]
 fn runs_of_24_bits_are_those_of_os2() {
-    // A run of 3, a literal color with padding, the end of the row; a move over one pixel, two colors.
+    // A run of 3, three literal colors with padding, the end of the row; a move over one pixel, a run of 1.
     let runs = [3, 1, 2, 3, 0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 0, 0, 0, 2, 1, 0, 1, 20, 21, 22, 0, 1];
     let (image, counts) = warned("x.bmp", &os2(64, [6, 2], 24, 4, &runs));
     let top = [0, 0, 0, 22, 21, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];

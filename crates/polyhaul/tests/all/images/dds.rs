@@ -338,7 +338,7 @@ fn brightness_with_masks_beyond_its_bits() {
 
 #[test]
 fn packed_floats_are_read() {
-    // 1, .5 and 2: exponents from 15, and mantissas of 0.
+    // 1, 0.5 and 2: exponents with a bias of 15, and mantissas of 0.
     let eleven = (15_u32 << 6 | 14 << 17 | 16 << 27).to_le_bytes();
     // 256, 128 and 1 times 2^(16 - 24).
     let shared = (256_u32 | 128 << 9 | 1 << 18 | 16 << 27).to_le_bytes();

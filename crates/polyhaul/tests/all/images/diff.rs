@@ -37,7 +37,7 @@ fn attributes_are_compared_by_name() {
     let you = attribute("owner", b"you");
     let scene = attribute("scene", b"a");
     let two_parts = with(&[me.clone(), scene.clone()]);
-    // Their order does not matter.
+    // The order of attributes does not matter.
     assert_eq!(differences([("a.exr", &two_parts), ("b.exr", &with(&[scene.clone(), me.clone()]))]), []);
     assert_eq!(
         differences([("a.exr", &two_parts), ("b.exr", &with(&[you]))]),
@@ -88,7 +88,7 @@ fn alpha_is_compared_where_it_means_something() {
     assert_eq!(differences([("a.tga", &plain), ("b.png", &with(&[9, 255, 200, 255], Channels::GrayAlpha))]), []);
     let clear = with(&[9, 255, 200, 7], Channels::GrayAlpha);
     assert_eq!(kinds([("a.tga", &plain), ("b.png", &clear)]), ["alpha"]);
-    // Also if only one of them has colors.
+    // Also if only one of the images has colors.
     let colors = with(&[9, 9, 9, 255, 200, 200, 200, 7], Channels::Rgba);
     assert_eq!(differences([("a.tga", &clear), ("b.png", &colors)]), []);
     let other = with(&[9, 9, 9, 255, 200, 200, 200, 8], Channels::Rgba);

@@ -85,12 +85,12 @@ fn with_floats() -> ImageWriteOptions {
     ImageWriteOptions::default().with_exr_float(true)
 }
 
-/// Removes the sample names of the file.
+/// Removes the names and types of the channels in the file.
 fn unnamed(image: Image) -> Image {
     Image { stored: Vec::new(), ..image }
 }
 
-/// An image of values that 16 bits can represent.
+/// An image of values that half floats can represent.
 fn sample(channels: Channels, width: usize, height: usize) -> Image {
     let count = width * height * channels.count();
     let samples: Vec<f32> = (0..count).map(|at| (at * 7 % 2048) as f32 / 64.0 - 3.0).collect();

@@ -214,7 +214,7 @@ fn chroma(size: [i32; 2], sampling: [i32; 2], kind: u32, window: [i32; 2]) -> (V
     };
     let luminance = move |x, y| color(x, y).into_iter().zip([0.2126, 0.7152, 0.0722]).map(|(c, w)| c * w).sum::<f64>();
     let bits = move |value: f64| {
-        // As many digits as halves can represent.
+        // As many mantissa bits as a half has.
         let value = f32::from_bits((value as f32).to_bits() & 0xFFFF_E000);
         if kind == HALF { half(value) } else { value.to_bits() }
     };

@@ -211,7 +211,7 @@ fn what_is_not_written_leaves_the_old_file() {
                 }));
                 let run = run.with_progress(Some(progress));
                 let options = write_options(name, style, run).with_compression(compression);
-                // Output smaller than the awaited size is written.
+                // If the output is smaller than the awaited size, it is written.
                 let result = polyhaul::Writer::new(path).options(&options).image(&image);
                 assert_eq!(folder.names(), [name]);
                 match result {

@@ -46,19 +46,19 @@ fn rows_may_start_at_any_corner() {
 #[test]
 fn old_runs_repeat_the_pixel_before() {
     let pixel = [128, 0, 0, 129];
-    // Twice, then 1 + 256 times more: later counts are multiplied by 256.
+    // Once, then 1 + 256 times more: the count of the second run is multiplied by 256.
     let pixels = [pixel, [1, 1, 1, 1], [1, 1, 1, 1], [0, 128, 0, 129]].concat();
     let loaded = load(with("-Y 1 +X 259", &pixels)).unwrap();
     assert_eq!(float_samples(&loaded)[..3 * 258], [1.0, 0.0, 0.0].repeat(258));
     assert_eq!(float_samples(&loaded)[3 * 258..], [0.0, 1.0, 0.0]);
-    // The maximum number of empty runs has no effect.
+    // Empty runs have no effect, up to their maximum number.
     let pixels = [&pixel[..], &[1, 1, 1, 0].repeat(9), &[0, 128, 0, 129]].concat();
     assert_eq!(float_samples(&load(with("-Y 1 +X 2", &pixels)).unwrap()), [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
 }
 
 #[test]
 fn rows_of_all_kinds_follow_one_another() {
-    // Runs by channel, plain, a run by pixel, and runs by channel again.
+    // Rows with runs by channel, without runs, with a run of pixels, and with runs by channel again.
     let by_channel = |red: u8| [2, 2, 0, 9, 128 + 9, red, 9, 1, 2, 3, 4, 5, 6, 7, 8, 9, 128 + 9, 0, 128 + 9, 136];
     let pixel = |red: u8| [red, 0, 0, 136];
     let runs = [pixel(7), pixel(8), [1, 1, 1, 7]].concat();
@@ -70,7 +70,7 @@ fn rows_of_all_kinds_follow_one_another() {
     let expected =
         [&[5.0; 9][..], &[10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 16.0, 17.0, 18.0], &[7.0], &[8.0; 8], &[6.0; 9]];
     assert_eq!(reds, expected.concat());
-    // An error in the last row is the same in all cases, and an earlier one comes first.
+    // An error in the last row is the same in all cases, and an earlier error is reported first.
     let last = bytes.len() - 2;
     let changed = |place: usize, byte: u8| {
         let mut bytes = bytes.clone();
@@ -98,7 +98,7 @@ fn rows_that_claim_much_take_no_memory() {
 
 #[test]
 fn what_is_written_is_read_again() {
-    // Wide enough for runs by channel, and not; values that 8-bit mantissas can represent.
+    // Widths with and without runs by channel; values that 8-bit mantissas can represent.
     for (width, height) in [(300, 20), (7, 3), (1, 1), (40_000, 1)] {
         let samples =
             (0..3 * width * height).map(|at| f32::from((at / 7 % 256) as u8) * 2_f32.powi((at / 999 % 9) as i32));
@@ -120,7 +120,8 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn the_darkest_pixels_come_back() {
-    // Rounded to the nearest bytes, it would be three mantissas of 1, which a plain row reads as a run.
+    // Rounded to the nearest bytes, the pixel would have three mantissas of 1, which mean a run in rows without runs by
+    // channel.
     let dark = load(file("hdr", "regression/darkest.hdr")).unwrap();
     assert_eq!(float_samples(&dark), [[1.0, 0.0, 0.0], [f32::from_bits(1 << 15); 3]].concat());
     assert!(load(written_by_all("x.hdr", &dark, ImageWriteOptions::default())).unwrap() == dark);

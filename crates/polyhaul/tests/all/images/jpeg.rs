@@ -47,7 +47,7 @@ fn every_size_sampling_and_order_of_scans_has_the_pixels_of_libjpeg() {
     assert_eq!(count, 400);
 }
 
-/// Changes each byte of small files of all kinds: no panic, and all error messages are the library's own.
+/// Changes bytes of small files of all kinds: no panic, and all error messages are the library's own.
 #[test]
 fn one_changed_byte_breaks_nothing() {
     for name in ["rgb_420_4x4", "rgb_420_apart", "gray_progressive", "rgb_444_progressive"] {
@@ -159,7 +159,7 @@ fn what_follows_the_image_is_not_looked_at() {
 
 #[test]
 fn a_long_header_is_kept_together() {
-    // 40 segments of 64 KiB, which the decoder reads again after the size was found behind them.
+    // 40 segments of 64 KiB, which the decoder reads again after the size is found behind them.
     let plain = file("rgb_420");
     let segment = [&[0xFF, 0xEA, 0xFF, 0xFF][..], &[7; 65_533]].concat();
     let bytes = [&plain[..2], &segment.repeat(40), &plain[2..]].concat();
@@ -206,7 +206,7 @@ fn stray_bytes_between_segments_are_skipped() {
                 assert!(image == whole, "{name} {stray:?} at {at}");
                 assert_eq!(counts, [("stray-bytes", stray.len() as u64)], "{name} at {at}");
             }
-            // Fill bytes before a marker belong there.
+            // Fill bytes before a marker are valid.
             let filled = [&plain[..at], &[0xFF; 9], &plain[at..]].concat();
             assert_eq!(load_warned("x.jpg", filled, &read_options(1, None)).unwrap(), (whole.clone(), vec![]));
         }
@@ -255,7 +255,7 @@ fn difference(first: &Image, second: &Image) -> u8 {
 #[test]
 fn what_is_written_is_nearly_read_again() {
     for channels in [Channels::Gray, Channels::Rgb] {
-        // Sides of whole blocks, of partial blocks, and of one pixel.
+        // Widths and heights of whole blocks, of partial blocks, and of one pixel.
         for (width, height) in [(64, 48), (61, 47), (1, 1), (1, 300), (300, 1)] {
             let image = smooth(channels, width, height);
             for (quality, max_difference) in [(100, 4), (95, 6), (90, 8), (75, 24)] {
@@ -362,7 +362,7 @@ fn sizes_that_jpeg_does_not_hold_are_refused() {
     assert_eq!(load(written_by_all("x.jpg", &wide, ImageWriteOptions::default())).unwrap().width, 65_535);
 }
 
-/// More than 512 MiB of pixels, in a file with at least one byte for each 512 of them.
+/// More than 512 MiB of pixels, in files with less than one byte for each 100 bytes of pixels.
 #[test]
 fn pixels_out_of_nearly_nothing_are_refused() {
     let width = 15_000_u16;

@@ -110,7 +110,7 @@ fn another_reader_sees_the_same() {
 fn zlib_and_gaps_are_read() {
     let whole = texture(Encoding::default(), [2, 1, 1], 1, 1, 2);
     let bytes = plain(&whole);
-    // Each level stored by zlib, after a gap.
+    // Each level in a zlib stream of stored blocks, after a gap.
     let mut zlib = with_word(bytes[..word(&bytes, 80 + 24)].to_vec(), 44, 3);
     for level in [1, 0] {
         let raw = &whole.levels[level][..];

@@ -13,7 +13,7 @@ fn jpg(name: &str) -> Vec<u8> {
     file("jpg", &format!("good/own/{name}.jpg"))
 }
 
-/// Converts a file; returns the bytes and the warnings of both sides.
+/// Converts a file; returns the bytes and the warnings of reading and writing.
 fn converted(name: &str, bytes: Vec<u8>, format: Format) -> (Vec<u8>, Vec<(&'static str, u64)>) {
     let write = WriteOptions::default().with_format(Some(format));
     let input = Input::Memory(bytes, name.into());

@@ -25,7 +25,7 @@ fn every_severity_is_the_one_that_slots_imply() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Strings in the sources that look like codes of the table, except for their first word, but are not.
+/// Strings in the sources that start with the first word of a code but are not codes.
 const OTHERS: [&str; 1] = ["other-programs"];
 
 /// Text that starts like a code but is not in the table would be counted as an unknown fault.

@@ -1,4 +1,4 @@
-//! Compares files with a naive reader that reads line by line, without chunks.
+//! Compares the library with a naive reader that reads line by line, without chunks.
 
 use crate::off::*;
 use polyhaul_testkit::corpus::samples;

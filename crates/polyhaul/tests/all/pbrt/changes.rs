@@ -1,4 +1,4 @@
-//! Files that change while a scene is read, names of other things than files, and damaged compressed files.
+//! Files that change while a scene is read, names that do not refer to regular files, and damaged compressed files.
 
 use crate::pbrt::support::{lenient, options, render, same, shown};
 use polyhaul::options::{Codec, Resolve};

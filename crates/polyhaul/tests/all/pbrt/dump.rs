@@ -41,7 +41,8 @@ impl Dump<'_> {
         self.lines.push(line);
     }
 
-    /// The upper three rows of each matrix other than the identity, rounded to significant digits.
+    /// The first three rows of each matrix other than the identity, or all four if the last row is unusual, rounded to
+    /// six decimals.
     fn place(&self, motion: Motion) -> String {
         let rows = |transform| {
             let matrix = self.places.matrix(self.render, transform);

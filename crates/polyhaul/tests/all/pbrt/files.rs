@@ -50,8 +50,8 @@ fn includes_and_imports_come_in_the_order_of_the_scene() {
     }
 }
 
-/// State set by an included file persists after it; state set by an imported file does not, and it sees the state
-/// before it.
+/// State set by an included file persists after it; state set by an imported file does not, although the imported file
+/// sees the state before it.
 #[test]
 fn an_import_has_a_state_of_its_own() {
     let part = "Translate 0 1 0 Material \"m\" ReverseOrientation Attribute \"shape\" \"float a\" 1 CoordinateSystem \"part\"\n\

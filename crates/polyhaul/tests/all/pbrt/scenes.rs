@@ -93,7 +93,7 @@ const PARAMETERS: [Case; 14] = [
         "WorldBegin Shape \"s\" \"string a\" \"one\" \"string b\" [ \"two\" \"\" \"three words here\" ]",
         &["shape \"s\", string a: \"one\", string b: \"two\" \"\" \"three words here\""],
     ),
-    // Blanks in declarations; words that look like directives in strings; brackets and quotes without blanks.
+    // White space in declarations; words that look like directives in strings; brackets and quotes without white space.
     (
         "WorldBegin Shape\"s\"\" float \t a \"[1]\"string b\"\"Shape [ # \"\"string c\"[\"WorldEnd\"\"x\"]\"float d\"[2 3]",
         &["shape \"s\", float a: 1, string b: \"Shape [ # \", string c: \"WorldEnd\" \"x\", float d: 2 3"],

@@ -5,8 +5,8 @@ use polyhaul::ops::{Matrix4, places32};
 use polyhaul_testkit::random::Random;
 use std::fmt::Write;
 
-/// A matrix and its inverse, which are updated together.
 type Matrix32 = Matrix4<f32>;
+/// A matrix and its inverse, which are updated together.
 type Pair = [Matrix32; 2];
 
 const LAST: [f32; 4] = [0.0, 0.0, 0.0, 1.0];

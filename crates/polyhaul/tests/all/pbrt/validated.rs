@@ -65,7 +65,7 @@ fn meshes_that_cannot_be_drawn_are_found() {
     assert!(found(&mesh("\"integer indices\" [0 1 2]")).is_empty() && found(&mesh("")).is_empty());
 }
 
-/// Samples that renderers read.
+/// Valid scenes of the test data have no unknown classes or parameters.
 #[test]
 fn good_scenes_have_known_names() {
     for sample in samples("pbrt/good", "pbrt") {

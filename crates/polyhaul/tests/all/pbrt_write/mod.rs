@@ -326,7 +326,7 @@ fn a_failed_write_leaves_the_folder_as_it_was() {
     let folder = Folder::new("pbrt_write").unwrap();
     std::fs::write(folder.join("a.pbrt"), "old").unwrap();
     std::fs::write(folder.join("a-part-1.pbrt"), "old part").unwrap();
-    // An object that cannot be replaced, in place of the last file but one.
+    // A folder, which cannot be replaced, in place of a part or a mesh.
     for blocked in ["a-part-4.pbrt", "a-mesh-3.ply"] {
         std::fs::create_dir(folder.join(blocked)).unwrap();
         let before = names(&folder);

@@ -1,4 +1,4 @@
-//! Compressed files are read like plain ones.
+//! Compressed files are read like uncompressed ones.
 
 use crate::ply::support::options;
 use polyhaul::{Format, Reader};

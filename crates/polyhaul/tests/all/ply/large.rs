@@ -73,7 +73,7 @@ fn every_row_is_in_its_place() {
     }
 }
 
-/// Words in place of lines: the slow path over many chunks.
+/// Lines that do not coincide with rows: the slow path over many chunks.
 #[test]
 fn rows_over_several_lines() {
     let text = String::from_utf8(mesh("ascii", 5)).unwrap();

@@ -59,8 +59,8 @@ fn doubles_that_are_not_floats_are_kept() {
     assert!(!rounded.value.meshes[0].is_exact());
 }
 
-/// A number with one digit more or less than f32s need, or close to the middle between two; from row `from` on, it
-/// needs a double.
+/// A number with one digit more or less than f32s need, or close to the midpoint between two f32s; from row `from` on,
+/// it needs a double.
 fn long_double(row: usize, from: usize) -> String {
     let value = f32::from_bits(0x3E00_0001 + 40_503 * row as u32);
     let middle = f64::from(value) + f64::from(value) / f64::from(1 << 25);

@@ -70,7 +70,7 @@ fn splitting_keeps_what_corners_have() {
     }
     assert!((0..mesh.positions.len()).all(|position| x[position] == mesh.positions[position][0]));
     assert!(vertex.row_count > mesh.positions.len());
-    // No vertex is duplicated.
+    // At most two pairs of rows are equal: vertices are not duplicated.
     let mut rows: Vec<_> = (0..vertex.row_count).map(|row| [x[row], nx[row], s[row]].map(f32::to_bits)).collect();
     rows.sort_unstable();
     assert!(rows.windows(2).filter(|pair| pair[0] == pair[1]).count() <= 2);

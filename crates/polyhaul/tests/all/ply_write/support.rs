@@ -48,7 +48,7 @@ pub fn read_tables(bytes: &[u8]) -> Vec<Table> {
     loaded.value.tables
 }
 
-/// The lines of a text file.
+/// The text of a written scene.
 #[track_caller]
 pub fn text(scene: &Scene, options: &WriteOptions) -> String {
     String::from_utf8(write(scene, options).unwrap().0).unwrap()

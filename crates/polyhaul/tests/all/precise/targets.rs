@@ -109,7 +109,7 @@ fn placed(scene: polyhaul::model::Scene) -> polyhaul::model::Scene {
 
 #[test]
 fn an_origin_is_subtracted_or_stored() {
-    // Floats cannot store it, so it is subtracted before coordinates are rounded.
+    // Floats cannot store this origin, so it is subtracted before coordinates are rounded.
     let origin = [454_123.2, 5_411_234.7, 0.1];
     for format in DOUBLES.into_iter().chain([Format::Stl]) {
         let mut options = to(format);

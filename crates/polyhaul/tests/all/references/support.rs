@@ -71,7 +71,7 @@ pub fn tree(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
-/// Complaints of `validate` about missing or outside files.
+/// Counts of warnings from `validate` about missing files, files outside the folder, and files that are not regular.
 pub fn unfound(path: &Path, read: &ReadOptions) -> BTreeMap<&'static str, u64> {
     let validation = polyhaul::inspect::validate(Input::Path(path.into()), read).unwrap();
     let is_about = |code: &str| ["missing-", "outside-", "irregular-"].iter().any(|start| code.starts_with(start));

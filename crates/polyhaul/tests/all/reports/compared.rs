@@ -29,7 +29,7 @@ fn faces_in_another_order_differ_in_order_alone() {
         let differences = compared(memory(&first, "a.obj"), memory(obj(faces), "b.obj"));
         assert_eq!(differences, expected, "{faces:?}");
     }
-    // One of them moved, and in another order: both are reported.
+    // A vertex moved, and faces in another order: both are reported.
     let moved = obj(&["4 5 6", "1 2 3", "7 8 9 10", "2 5 9"]).replace("v 11 121 1.25", "v 11 121 1.25\n");
     let differences =
         compared(memory(&first, "a.obj"), memory(moved.replace("v 8 64 3.25", "v 8 64 3.2500001"), "b.obj"));

@@ -199,7 +199,8 @@ fn scene_with(names: &[&str]) -> Scene {
     Scene { meshes: vec![mesh], objects: vec![object], materials, ..Scene::default() }
 }
 
-/// Names whose written forms are equal must not be merged, and faces without a material must not get an empty name.
+/// Materials whose written names would be equal must not be merged, and faces without a material must not get an empty
+/// name.
 #[test]
 fn materials_whose_written_names_coincide_stay_apart() {
     for (names, written) in [

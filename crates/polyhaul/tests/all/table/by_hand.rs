@@ -102,7 +102,7 @@ fn numbers_are_rounded_correctly() {
         _ => None,
     });
     assert_eq!(loaded.collect::<Vec<_>>(), bits);
-    // Just above the middle of two f32s: rounded to f64 first, it would be rounded down.
+    // Just above the midpoint between two f32s: rounded to f64 first, it would be rounded down.
     let above = "1.00000017881393432617187499 1.00000017881393432617187501 16777217 16777219.0 1e-46 1.4012984643e-45";
     let singles = [0x3F80_0001_u32, 0x3F80_0002, 0x4B80_0000, 0x4B80_0002, 0, 1];
     for others in ["", " 5"] {
@@ -163,7 +163,7 @@ fn missing_values_are_errors_or_what_the_caller_says() {
         complaint("1,\n", nan),
         "x.csv:1:3: missing value; an integer column cannot store NaN; expected an integer"
     );
-    // A line of tabs has fields, a line of blanks has none.
+    // A line of tabs has fields, a line of spaces has none.
     let nan = options().with_missing(MissingValue::Nan).with_delimiter(Some(Delimiter::Byte(b'\t')));
     assert_eq!(with("1\t2\n\t\n  \n3\t4", nan).row_count, 3);
 }

@@ -60,7 +60,7 @@ fn bytes_that_are_no_text() {
 
 #[test]
 fn f32s_are_right_wherever_they_stand() {
-    // Middles of two f32s, enough to make every batch fall back.
+    // Midpoints between two f32s, enough to make every batch fall back.
     let text: String = (0..5000).map(|n| format!("{} {}.5\n", 16_777_217 + 2 * n, 8_388_608 + n)).collect();
     let table = with(&text, options().with_types(ColumnTypes::All(Scalar::F32)));
     let expected = |row: usize| [(16_777_217 + 2 * row) as f32, (8_388_608.0 + row as f64 + 0.5) as f32];

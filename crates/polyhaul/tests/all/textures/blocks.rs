@@ -1,4 +1,4 @@
-//! Blocks, decoded by another library than the encoder.
+//! Blocks, decoded by a library other than the encoder.
 #![cfg(all(
     any(target_arch = "x86_64", target_arch = "aarch64"),
     any(all(target_os = "linux", target_env = "gnu"), target_os = "macos", all(windows, target_env = "msvc"))

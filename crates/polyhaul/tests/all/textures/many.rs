@@ -185,7 +185,7 @@ fn channels_and_attributes_of_an_image_are_noted() {
 
 #[test]
 fn data_that_bytes_do_not_hold_is_noted() {
-    // A Radiance file of one pixel with brightness 4: single-channel blocks store bytes.
+    // A Radiance file of one pixel with brightness 4, which is clamped: single-channel blocks store bytes.
     let folder = Folder::new("textures-data").unwrap();
     let path = folder.path().join("light.hdr");
     std::fs::write(&path, b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x83").unwrap();

@@ -86,7 +86,7 @@ fn an_instance_is_written_twice() {
     assert_eq!(lines(&written, "f")[3], "f 6/2/2 7/2/2 8/2/2");
 }
 
-/// Each object with everything that its faces use.
+/// A mesh of two objects, each with everything that its faces use.
 fn halves() -> Scene {
     let mut both = mesh(0.0);
     let other = mesh(5.0);
@@ -262,7 +262,7 @@ fn materials_inject_nothing() {
     for (what, place) in places {
         for text in NASTY.map(|text| text.replace("v 9 9 9", "newmtl extra").replace("f 1 2 3", "newmtl extra")) {
             if what == "name" && text.trim().is_empty() {
-                // A name of blanks cannot be written.
+                // A name of white space cannot be written.
                 continue;
             }
             let mut scene = halves();
@@ -284,7 +284,7 @@ fn materials_inject_nothing() {
     }
 }
 
-/// Characters that a file cannot represent: blanks around a name.
+/// Characters that a file cannot represent: white space around a name.
 #[test]
 fn blanks_around_names_change_no_more_than_the_name() {
     let mut scene = halves();

@@ -16,7 +16,8 @@ pub struct SceneSpec {
     pub mixed: bool,
     /// Whether some objects are started by a `g`.
     pub group_objects: bool,
-    /// State that no element has before its first change: a line without a material after a face with one.
+    /// Whether elements may precede the first change of state: then a line without a material can follow a face with
+    /// one.
     pub late_state: bool,
 }
 
@@ -115,7 +116,7 @@ impl Maker {
         }
     }
 
-    /// Short in base 2, so that fixed digits preserve it.
+    /// A binary fraction with few bits, which fixed digits preserve.
     fn number(&mut self) -> f32 {
         (self.random.below(4001) as f32 - 2000.0) / 16.0
     }

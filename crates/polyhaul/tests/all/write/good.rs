@@ -126,7 +126,7 @@ fn two_curves_of_one_type_come_back() {
     check_text(&format!("cstype bspline\ndeg 1\nv 0 0 0\nv 1 0 0\n{curve}v 2 0 0\nv 3 0 0\n{curve}"));
 }
 
-/// A blank after the backslash makes it part of the name; without it, the line would continue.
+/// A space after the backslash makes the backslash part of the name; without the space, the line would continue.
 #[test]
 fn names_that_end_in_a_backslash_come_back() {
     check_text("o tail\\ \nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");

@@ -221,7 +221,7 @@ fn streams_name_it_and_write_none() {
     assert!(lines(&text(&scene(&[], &["red"]), &plain()), "mtllib").is_empty());
 }
 
-/// A stream's references are unknown; the written file still refers to them.
+/// The library of a scene from a stream cannot be found, but the written file still refers to it.
 #[test]
 fn a_scene_from_a_stream_keeps_its_reference() {
     let folder = new_folder();

@@ -46,7 +46,7 @@ fn values() -> Vec<f32> {
     values
 }
 
-/// The values in every place for a number.
+/// A scene whose numbers are all taken from the values.
 fn scene(colored: bool) -> Scene {
     let values = values();
     let rows: Vec<[f32; 3]> = values.chunks_exact(3).map(|row| [row[0], row[1], row[2]]).collect();

@@ -39,7 +39,7 @@ fn shapes_of(format: Format) -> Vec<Shape> {
     shapes.map(|(name, _, make)| shape(*name, make)).collect()
 }
 
-/// The pixel limit of each file that must be readable. Every four channels count as an image.
+/// The pixel limit that each file that must be readable needs. Every four channels, or the rest, count as an image.
 fn pixel_limits(row: &Samples) -> Vec<LimitSample> {
     let samples = row.good().into_iter().filter(|sample| sample.bytes.len() < 60_000);
     let limit = |sample: Sample| {

@@ -127,7 +127,7 @@ fn long_lists(special: &str) -> String {
     scene
 }
 
-/// Scenes have no end: a prefix has exactly the shapes of its directives.
+/// Scenes have no end: a prefix may have fewer shapes than the complete scene, but not more.
 fn prefix(prefix: &Prefix<'_>) -> Option<String> {
     let [whole, shapes] = [prefix.whole.counts()[0], prefix.content.counts()[0]];
     (shapes > whole).then(|| format!("{shapes} shapes of {whole}"))

@@ -32,7 +32,7 @@ pub const GLB: Samples = Samples {
     ..NO_SAMPLES
 };
 
-/// JSON, and its buffer after the first byte that is 0.
+/// JSON, a zero byte, and the buffer that the JSON refers to.
 pub const GLTF: Samples = Samples {
     part: "gltf",
     file_name: "x.gltf",

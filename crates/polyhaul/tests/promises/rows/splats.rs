@@ -23,7 +23,7 @@ pub const SPZ: Samples = Samples {
         versions
             .into_iter()
             .chain([
-                // The gzip checksum hides damage after it.
+                // Without compression: otherwise the checksum of gzip would detect damage before the reader does.
                 good("without compression", [plain(2, 2), vec![9; 2 * 20]].concat()),
                 bad("without compression and a byte", [plain(2, 2), vec![9; 2 * 20 - 1]].concat()),
             ])

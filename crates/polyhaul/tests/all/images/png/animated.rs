@@ -95,7 +95,7 @@ fn damage_to_the_animation_does_not_affect_the_still_image() {
     is_still(&damaged(7, chunk(b"fdAT", &[0, 0, 0, 4, 9, 9])), &[("left-out-frames", 2)], "no pixels");
 }
 
-/// Each byte of the animation chunks: only changed chunk types may be mistaken for other chunks.
+/// Changes each byte of the animation chunks except their types, which could become those of other chunks.
 #[test]
 fn any_byte_of_the_animation_may_be_wrong() {
     let parts = parts();

@@ -13,7 +13,7 @@ fn with_type(mut file: Vec<u8>, kind: u8) -> Vec<u8> {
     file
 }
 
-/// Two 32-bit pixels with these alphas.
+/// Two 32-bit pixels with these alpha values.
 fn two(attribute_bits: u8, alphas: [u8; 2]) -> Vec<u8> {
     let mut file = header(2, NO_MAP, [2, 1], 32, 0x20 | attribute_bits);
     file.extend([1, 2, 3, alphas[0], 4, 5, 6, alphas[1]]);

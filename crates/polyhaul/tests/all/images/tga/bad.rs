@@ -53,7 +53,7 @@ fn colors_that_the_map_does_not_have_are_found_in_packets() {
     let mut file = header(9, [1, 5, 0, 2, 0, 24], [300, 2], 8, 0x20);
     file.extend([1, 2, 3, 4, 5, 6]);
     let start = file.len();
-    // A literal packet, runs across the end of the first row, and another literal packet.
+    // A raw packet, runs across the end of the first row, and another raw packet.
     let packets = [&[3, 5, 6, 5, 6][..], &[0xFF, 5], &[0xFF, 6], &[0xFF, 5], &[0xFF, 6], &[83, 6], &[5; 83]].concat();
     file.extend(&packets);
     assert!(load(file.clone()).is_ok());
