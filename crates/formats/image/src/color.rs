@@ -1,4 +1,4 @@
-//! Color profiles: detects ICC profiles equal to sRGB, and keeps others with the image.
+//! Color profiles: detects ICC profiles that describe sRGB, and keeps others with the image.
 //!
 //! Samples are never converted. sRGB and linear light are part of the model (`ColorSpace`); any other profile is kept
 //! next to the samples for formats that can store it.
@@ -9,8 +9,9 @@ use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorProfile, Image};
 use std::sync::Arc;
 
-/// Sizes of the profile header and of an entry of the tag table (ICC.1:2022, 7).
+/// Size of the profile header (ICC.1:2022, 7).
 const HEADER_BYTES: usize = 128;
+/// Size of an entry of the tag table.
 const ENTRY_BYTES: usize = 12;
 /// Offset of the data color space.
 const SPACE_AT: usize = 16;
@@ -91,12 +92,13 @@ pub(crate) fn is_srgb(profile: &[u8]) -> bool {
     }
 }
 
-/// Returns whether a profile describes inks, which decoded images do not store.
+/// Returns whether a profile is for CMYK, which decoded images do not use.
 fn is_for_inks(profile: &[u8]) -> bool {
     profile.get(SPACE_AT..SPACE_AT + 4) == Some(b"CMYK")
 }
 
-/// Keeps a profile with its image, and warns that samples are not converted.
+/// Keeps a profile with its image, unless the profile describes sRGB or CMYK. Warns that colors are not converted if a
+/// CMYK profile is dropped, or if the image is read for a program, which may ignore the profile.
 pub(crate) fn keep(
     image: &mut Image,
     mut profile: ColorProfile,

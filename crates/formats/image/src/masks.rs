@@ -20,7 +20,7 @@ struct ChannelMask {
     mask: u32,
     shift: u32,
     max: u32,
-    /// The 8-bit value without a mask.
+    /// The 8-bit value of the channel if the mask is 0.
     missing: u8,
     /// The 8-bit value of each integer, for channels of at most 8 bits.
     table: Option<Box<[u8; 256]>>,
@@ -94,7 +94,7 @@ impl ChannelMasks {
         Encoding::Plain { channels: 4, texel: if self.is_wide() { Texel::U16 } else { Texel::U8 } }
     }
 
-    /// Reads a pixel as an integer.
+    /// Returns the little-endian integer of a pixel.
     #[inline]
     fn pixel(bytes: &[u8]) -> u32 {
         bytes.iter().rev().fold(0, |pixel, byte| pixel << 8 | u32::from(*byte))

@@ -12,8 +12,9 @@ use std::sync::Arc;
 pub(crate) struct Orientation {
     /// Whether rows become columns.
     pub(crate) is_transposed: bool,
-    /// Whether to mirror horizontally, and vertically.
+    /// Whether to mirror horizontally.
     pub(crate) is_mirrored: bool,
+    /// Whether to mirror vertically.
     pub(crate) is_flipped: bool,
 }
 
@@ -113,7 +114,7 @@ fn find(data: &[u8]) -> Option<u16> {
     if short(entry + 2)? == SHORT { short(entry + 8) } else { None }
 }
 
-/// Applies the orientation of an image if requested; otherwise warns if it is not the identity.
+/// Applies the EXIF orientation `number` to an image if requested; otherwise warns if it is not the identity.
 pub(crate) fn settle(
     image: &mut Image,
     number: u16,

@@ -29,7 +29,7 @@ pub(crate) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Starts at the beginning of a source.
+    /// Starts reading at the beginning of a source.
     pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
         let file = bytes.name().into();
         Pieces { bytes, file, at: 0, options, reported: 0, next: None }
@@ -40,7 +40,7 @@ impl<'a> Pieces<'a> {
         self.at
     }
 
-    /// Returns the source, for callers that read on themselves and then call [`Pieces::moved_to`].
+    /// Returns the source, for callers that continue reading without `Pieces` and then call [`Pieces::moved_to`].
     pub(crate) fn bytes(&self) -> &Bytes<'a> {
         &self.bytes
     }
@@ -74,7 +74,7 @@ impl<'a> Pieces<'a> {
         Ok(head)
     }
 
-    /// Skips to `offset`, which must not be behind.
+    /// Skips to `offset`, which must not be before the current offset.
     pub(crate) fn skip_to(&mut self, offset: u64) -> Result<()> {
         let mut scratch = [0; 4096];
         while self.bytes.in_order() && self.at < offset {
@@ -95,7 +95,7 @@ impl<'a> Pieces<'a> {
         if self.at < offset { Err(self.cut(self.at, what)) } else { Ok(()) }
     }
 
-    /// Fails if fewer than `count` bytes are known to be left; `what` names them.
+    /// Fails if the size of the source is known, and fewer than `count` bytes are left; `what` names them.
     pub(crate) fn check_left(&self, count: u64, what: &str) -> Result<()> {
         match self.bytes.len() {
             Some(len) if len.saturating_sub(self.at) < count => Err(self.cut(len.max(self.at), what)),
@@ -209,7 +209,8 @@ struct PiecesPage {
 }
 
 impl PiecesJoined<'_> {
-    /// Returns the part of a piece that starts at `at` in the concatenation, at most `max_bytes` long.
+    /// Returns the index of the piece at offset `at` of the concatenation, and the range of its bytes from there on, at
+    /// most `max_bytes` long.
     fn part(&self, at: u64, max_bytes: usize) -> Option<(usize, Range<usize>)> {
         let piece = self.ends.partition_point(|end| *end <= at);
         let bytes = self.pieces.get(piece)?;

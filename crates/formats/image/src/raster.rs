@@ -1,14 +1,15 @@
 //! The samples of an image while it is read, in file order, which may be bottom-up.
 //!
-//! If the file is large enough for the rows that it claims, they are written directly to their final positions.
-//! Otherwise memory grows as rows arrive, and bottom-up rows are flipped at the end. Does not convert pixels.
+//! If the declared size of the image is plausible for the size of the file, memory is allocated at once, and rows are
+//! written directly to their final positions. Otherwise memory grows as rows arrive, and bottom-up rows are flipped at
+//! the end. Does not convert pixels.
 
 use polyhaul_model::error::{Error, Result, planted};
 use polyhaul_pipeline::column::Column;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Images up to this size, plus a multiple of the file size, are allocated at once.
+/// Images up to this size, plus [`BELIEVED_RATIO`] times the file size, are allocated at once.
 const BELIEVED_BYTES: u64 = 64 << 20;
 const BELIEVED_RATIO: u64 = 4;
 
@@ -56,8 +57,8 @@ impl<T: Copy + Send> Raster<T> {
         if self.is_placed { Ok(()) } else { self.samples.reserve(self.row * count.min(self.height)) }
     }
 
-    /// Calls `fill` with the samples of row `number` in file order, all of which it must write. The row must be
-    /// reserved.
+    /// Calls `fill` with the samples of row `number`, counted in file order. `fill` must write all of them, and the row
+    /// must be reserved.
     ///
     /// # Safety
     /// No other thread uses row `number` while this runs.

@@ -15,7 +15,8 @@ use std::ops::Range;
 /// Approximate bytes per read: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Converts the bytes of a row, without padding, and their offset in the file to samples. Must write all of them.
+/// Converts the bytes of a row, without padding, to samples, and must write all of these. The first argument is the
+/// offset of the row in the file.
 pub(crate) trait RowsTurn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
 
 impl<T, F: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync> RowsTurn<T> for F {}
@@ -34,7 +35,7 @@ pub(crate) struct ImageRows<'a> {
 }
 
 impl ImageRows<'_> {
-    /// Returns the end of the last row without its padding.
+    /// Returns the offset of the end of the last row, without its padding.
     pub(crate) fn end(&self, height: usize) -> u64 {
         self.body + self.stride as u64 * height.saturating_sub(1) as u64 + self.used as u64
     }

@@ -1,9 +1,9 @@
 //! Unpacks packets of runs and literals, as in many formats: a byte holds the number of literal items that follow, or
 //! the repeat count of the next item.
 //!
-//! Packets are a few items long in most images, so the cost per packet dominates. Each packet writes a fixed number of
-//! bytes, even past its end, where the next packet overwrites them: one such write completes most packets. The format
-//! defines the first byte, and handles invalid packets and packets near the ends of the slices.
+//! Packets are a few items long in most images, so the cost per packet dominates. Each packet is written in steps of a
+//! fixed size, even past its end, where the next packet overwrites the excess: the same number of steps completes most
+//! packets. The format defines the first byte, and handles invalid packets and packets near the ends of the slices.
 
 use polyhaul_text::cpu::Level;
 

@@ -1,5 +1,5 @@
-//! Unpacks packets of runs and literals with up to 64 bytes per step: one shuffle repeats an item, another copies, and
-//! a packet only selects between them. Only the end of a long packet depends on branch prediction.
+//! Unpacks packets of runs and literals with up to 64 bytes per step: one shuffle order repeats an item, another copies
+//! bytes, and a packet only selects one of these orders. Only the end of a long packet depends on branch prediction.
 
 use crate::runs::{RunCode, RunsProgress, SLACK};
 use polyhaul_text::cpu::Level;
@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 };
 
 /// Does the work of [`crate::runs::unpack`]; returns `false` if the level has no loop here. [`SLACK`] bytes must follow
-/// `progress` in `to` and in `from`.
+/// `progress` in `to`.
 pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     level: Level,
     from: &[u8],
@@ -30,9 +30,9 @@ pub(super) fn unpack<C: RunCode, const SIZE: usize>(
 /// A packet that ends far enough before the ends of both slices.
 struct RunsPacket {
     is_run: bool,
-    /// Bytes after the first one.
+    /// Number of bytes of the packet after its first byte.
     stored: usize,
-    /// Bytes that it produces.
+    /// Number of bytes that the packet produces.
     size: usize,
 }
 

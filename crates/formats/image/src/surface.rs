@@ -1,6 +1,6 @@
 //! The dimensions declared by the header of a texture file, and the sizes derived from them.
 //!
-//! Validates all of them before memory is allocated. The formats parse the headers.
+//! Validates them before memory is allocated. The formats parse the headers.
 
 use crate::pieces::Pieces;
 use crate::texels::Texels;
@@ -27,7 +27,7 @@ pub(crate) struct TextureSurface {
     pub(crate) premultiplied: bool,
 }
 
-/// The images of a file that is shorter than declared.
+/// The layers and faces of a file that ends before all declared images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FewerPictures {
     pub(crate) layers: usize,
@@ -43,7 +43,7 @@ impl TextureSurface {
         Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, levels }
     }
 
-    /// Fails if the dimensions are invalid or exceed the limits; errors refer to `offset`.
+    /// Fails if the dimensions are invalid or unsupported, or exceed the limits; errors refer to `offset`.
     pub(crate) fn check(&self, limits: &Limits, file: &Arc<str>, offset: u64) -> Result<()> {
         let TextureSurface { width, height, depth, layers, faces, levels, .. } = *self;
         let counts = [width, height, depth, layers, faces];
@@ -102,8 +102,8 @@ impl TextureSurface {
         Ok(texture)
     }
 
-    /// Reads all levels of each layer and face in turn, as in DDS. If the file ends after the images in `fewer`, the
-    /// texture has only those.
+    /// Reads a texture stored image by image, each with all its levels, as in DDS. If the file ends after the images in
+    /// `fewer`, the texture has only those.
     pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>, fewer: Option<FewerPictures>) -> Result<Texture> {
         let images = self.layers * self.faces;
         let min_images = fewer.map_or(images, |fewer| fewer.layers * fewer.faces);

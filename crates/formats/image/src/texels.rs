@@ -15,9 +15,9 @@ pub(crate) enum Texels {
     Masked(ChannelMasks),
     /// Indices of palette colors, as red, green, blue and alpha.
     Mapped(Box<[[u8; 4]; 256]>),
-    /// Unsigned floats with 5 exponent bits: red and green with 6 mantissa bits, blue with 5; lowest bits first.
+    /// Unsigned floats with 5 exponent bits: red (lowest bits) and green with 6 mantissa bits, blue with 5.
     ThreeFloats,
-    /// Red, green and blue mantissas of 9 bits, and a shared exponent of 5 bits; lowest bits first.
+    /// Mantissas of 9 bits for red (lowest bits), green and blue, then a shared exponent of 5 bits.
     SharedExponent,
     /// 1, 2 or 4 channels of one or two bytes that represent -1 to 1.
     Signed { channels: u8, bytes: u8 },
@@ -31,7 +31,7 @@ impl Texels {
             Texels::Three(texel) => Encoding::Plain { channels: 4, texel: *texel },
             Texels::Masked(masks) => masks.encoding(),
             Texels::Mapped(_) => Encoding::default(),
-            // Half floats represent all their values exactly.
+            // Half floats represent all values of these formats exactly.
             Texels::ThreeFloats | Texels::SharedExponent => Encoding::Plain { channels: 4, texel: Texel::F16 },
             Texels::Signed { channels, .. } => Encoding::Plain { channels: *channels, texel: Texel::F32 },
         }

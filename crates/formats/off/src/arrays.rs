@@ -1,6 +1,6 @@
 //! Final arrays of an OFF file's rows, and the scene built from them.
 //!
-//! Slots are reserved in order and filled by chunks in parallel. Nothing here parses text.
+//! Slots are reserved in file order, and filled in parallel by chunks.
 
 use super::header::{OffForm, OffHeader};
 use super::rows::{NO_ALPHA, OffRows};
@@ -23,7 +23,7 @@ pub(super) struct OffArrays {
     normals: Column<[f32; 3]>,
     colors: Column<[f32; 4]>,
     uvs: Column<[f32; 2]>,
-    /// End of each face's corners, after a leading 0.
+    /// A leading 0, then the end of each face's corners in `corners`.
     offsets: Column<u32>,
     corners: Column<u32>,
     lines: Column<[u32; 2]>,
@@ -41,7 +41,7 @@ pub(super) struct OffCounts {
 }
 
 impl OffCounts {
-    /// Returns these counts plus those of a chunk.
+    /// Returns the sums of these counts and those of a chunk.
     pub(super) fn with(self, rows: &OffRows) -> OffCounts {
         OffCounts {
             vertices: self.vertices + rows.vertices,
@@ -56,7 +56,7 @@ impl OffCounts {
 /// Properties of a file's colors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OffColors {
-    /// Whether they are from 0 to 255.
+    /// Whether color values are from 0 to 255.
     pub(super) are_bytes: bool,
     /// Whether any color lacks alpha.
     pub(super) lack_alpha: bool,
@@ -77,8 +77,8 @@ impl OffArrays {
         }
     }
 
-    /// Reserves the declared counts, limited to what a text of `size` bytes can contain: each number takes at least
-    /// two.
+    /// Reserves slots for the declared vertices, and for the declared faces, unless a text of `size` bytes is too short
+    /// for them: each number takes at least two bytes.
     pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
         let min_vertex_bytes = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
         let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(min_vertex_bytes)) else { return Ok(()) };
@@ -103,7 +103,7 @@ impl OffArrays {
         Ok(())
     }
 
-    /// Reserves slots for these counts.
+    /// Reserves slots up to these counts.
     pub(super) fn reserve(&self, form: OffForm, counts: OffCounts) -> Result<()> {
         self.reserve_vertices(form, counts.vertices)?;
         if counts.faces > 0 {
@@ -117,7 +117,7 @@ impl OffArrays {
     /// Fills the slots of a chunk, which follow `before`.
     ///
     /// # Safety
-    /// [`OffArrays::reserve`] reserved them, and they belong to the caller's chunk alone.
+    /// [`OffArrays::reserve`] reserved the slots, and they belong to the caller's chunk alone.
     pub(super) unsafe fn publish(&self, form: OffForm, before: OffCounts, rows: &OffRows) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe {
@@ -230,7 +230,7 @@ impl OffArrays {
     }
 }
 
-/// Copies `N` numbers of each row, from `at` on; all rows have `width` numbers.
+/// Copies `N` numbers of each row, from index `at` on; all rows have `width` numbers.
 ///
 /// # Safety
 /// As for [`OffArrays::publish`].
@@ -252,7 +252,7 @@ unsafe fn take<const N: usize>(
     }
 }
 
-/// Scales all colors to 0 to 1, and sets missing alpha to 1.
+/// Scales all colors from 0 to 255 down to 0 to 1, and sets missing alpha to 1.
 fn settle_colors(colors: &mut [[f32; 4]], kinds: OffColors, run: &RunOptions) {
     if !kinds.are_bytes && !kinds.lack_alpha {
         return;

@@ -21,11 +21,11 @@ pub(super) struct OffFlaw {
 /// Kind of flaw.
 #[derive(Clone, Debug)]
 pub(super) enum OffFault {
-    /// Not a row: always an error. The message, and what was expected.
+    /// A malformed row that stops reading. The message, and what was expected.
     Wrong(Box<(String, String)>),
     /// A malformed row, skipped because reading continues past errors. The message, and what was expected.
     Skipped(Box<(String, String)>),
-    /// The total number of corners, up to and including this face, exceeds this limit.
+    /// The total number of corners, up to and including those of this face, exceeds this limit.
     Corners(u64),
     /// An out-of-range vertex index, as in the file.
     Index(i64),
@@ -54,7 +54,7 @@ pub(super) struct OffFlaws {
 }
 
 impl OffFault {
-    /// Returns the index of its code in [`COUNTED`].
+    /// Returns the index of the fault's code in [`COUNTED`]; `None` if it is not counted.
     fn counted(&self) -> Option<usize> {
         match self {
             OffFault::Index(_) => Some(0),
@@ -97,7 +97,7 @@ impl OffFlaws {
         self.counts = [0; COUNTED.len()];
     }
 
-    /// Keeps a flaw, unless there are too many with its code; the warning log has the same limit.
+    /// Keeps a flaw, unless [`KEPT`] flaws with its code are already kept; the warning log has the same limit.
     pub(super) fn push(&mut self, flaw: OffFlaw) -> Result<()> {
         if let Some(kind) = flaw.what.counted() {
             self.counts[kind] += 1;

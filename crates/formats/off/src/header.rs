@@ -12,12 +12,12 @@ use polyhaul_text::parse::number;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The values of vertices besides positions.
+/// The attributes of vertices besides positions, in the order of their values on a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OffForm {
     /// `nx ny nz`, after the position.
     pub(super) has_normals: bool,
-    /// `r g b a`, next.
+    /// `r g b a`, after the normal; alpha is optional.
     pub(super) has_colors: bool,
     /// `s t`, last.
     pub(super) has_uvs: bool,
@@ -31,17 +31,17 @@ impl OffForm {
         self.uv() + 2 * usize::from(self.has_uvs)
     }
 
-    /// Index of the normal among them.
+    /// Index of the normal's first value in a vertex.
     pub(super) fn normal(self) -> usize {
         if self.is_color_first { 7 } else { 3 }
     }
 
-    /// Index of the color among them.
+    /// Index of the color's first value in a vertex.
     pub(super) fn color(self) -> usize {
         if self.is_color_first { 3 } else { 3 + 3 * usize::from(self.has_normals) }
     }
 
-    /// Index of the uv among them.
+    /// Index of the uv's first value in a vertex.
     pub(super) fn uv(self) -> usize {
         3 + 3 * usize::from(self.has_normals) + 4 * usize::from(self.has_colors)
     }
@@ -87,7 +87,7 @@ pub(super) enum OffRow {
 }
 
 impl OffHeader {
-    /// Returns the kind of row `row`, and the number of rows of that kind from there on; `None` after the last.
+    /// Returns the kind of row `row`, and the number of rows of that kind from `row` on; `None` after the last row.
     pub(super) fn row(&self, row: u64) -> Option<(OffRow, u64)> {
         match self.vertices.checked_sub(row) {
             Some(left) if left > 0 => Some((OffRow::Vertex, left)),
@@ -107,11 +107,11 @@ pub(super) struct Keyword<'a> {
     form: OffForm,
     /// `4` or `n`, which are not supported.
     dimensions: Option<&'static str>,
-    /// Digits that follow without a blank.
+    /// Digits directly after the keyword: the number of vertices.
     rest: &'a [u8],
 }
 
-/// Strips a part of a keyword from `word`. Case matters only for the letters before `OFF`: `n` is not `N`.
+/// Strips a part of a keyword from the start of `word`. Case matters except in `OFF`: `n` is not `N`.
 fn strip_prefix<'w>(word: &'w [u8], part: &[u8]) -> Option<&'w [u8]> {
     let (start, rest) = word.split_at_checked(part.len())?;
     (start == part || part == b"OFF" && start.eq_ignore_ascii_case(part)).then_some(rest)
@@ -151,7 +151,7 @@ impl<'a> Keyword<'a> {
         self.dimensions.is_none().then_some(self.form)
     }
 
-    /// Whether the number of vertices follows without a blank.
+    /// Whether the number of vertices directly follows the keyword, without a space.
     pub(super) fn has_count(self) -> bool {
         !self.rest.is_empty()
     }
@@ -160,7 +160,7 @@ impl<'a> Keyword<'a> {
 /// Incremental parser of the header.
 #[derive(Default)]
 pub(super) struct OffHead {
-    /// Form declared by the keyword, between the keyword and the counts.
+    /// Form declared by the keyword, if the counts are on a later line.
     form: Option<OffForm>,
     /// Number of line ends before the next line.
     lines: u64,
@@ -178,8 +178,8 @@ struct HeaderLine<'a> {
 }
 
 impl OffHead {
-    /// Parses the next part of the text, at `offset`; returns the header and the start of the line after it in the
-    /// text, or `None` if the header is incomplete.
+    /// Parses the next part of the text, which is at `offset` in the file. Returns the header and the start of the line
+    /// after the header in `text`, or `None` if the header is incomplete.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -248,7 +248,7 @@ impl OffHead {
         diagnostic.into_error(ErrorKind::Malformed)
     }
 
-    /// Starts the scene, with the comments of the header.
+    /// Creates a scene with the comments of the header.
     pub(super) fn scene(self) -> Scene {
         Scene { comments: self.comments, ..Scene::default() }
     }

@@ -4,25 +4,26 @@
 //!
 //! - The file starts with a keyword: `OFF`, with the optional prefixes `ST`, `C`, `N`, `4` and `n`, in this order.
 //!   Without a keyword, the file is a plain `OFF`. The numbers of vertices, faces and edges are on the same or on the
-//!   next line; the first can follow `OFF` without a blank, as in ModelNet's files. The number of edges is ignored, and
-//!   can be missing.
-//! - Each vertex is a line, and so is each face; a file with other line breaks is read again, with a warning, if its
-//!   numbers are exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments before
-//!   the first vertex become comments of the scene.
+//!   next line; the first number can follow `OFF` without a space, as in ModelNet's files. The number of edges is
+//!   ignored, and can be missing.
+//! - Each vertex and each face is on a line of its own; a file with other line breaks is read again, with a warning, if
+//!   its numbers form exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments up
+//!   to the line with the numbers of vertices and faces become comments of the scene.
 //! - A vertex has `x y z`, with `N` a normal, with `C` red, green, blue and optionally alpha, with `ST` texture
 //!   coordinates, in this order; the keywords `NCOFF` and `NCSTOFF`, which MeshLab writes, have the color before the
 //!   normal. Additional values on the line are dropped, with a warning.
 //! - Colors are from 0 to 255 if any of their values is 2 or more, and from 0 to 1 otherwise. This is decided for the
 //!   whole file, since a 1 could be either.
-//! - A face with two vertices is a line, and one with a single vertex a point. Faces without vertices are dropped with
-//!   a warning. So are the colors of faces.
+//! - A face with two vertices is read as a line, and one with a single vertex as a point. Faces without vertices, and
+//!   the colors of faces, are dropped with a warning.
 //! - Messages count vertices and faces from 0, like indices. Data after the last face is dropped with a warning.
-//! - Files with four (`4`) or any number of dimensions (`n`), and binary ones, are not supported.
+//! - Files with four (`4`) or any number of dimensions (`n`), and binary files, are not supported.
 //! - OFF does not define an up axis, so the scene keeps the default axes: positions are converted to other formats
 //!   unchanged.
 //!
 //! Reading: `reader` (the pipeline job), `reflow` (rows that are not one per line), `repair` (skipped vertices),
-//! `header`, `lines` (lines that count), `rows` (lines to values), `flaw` (their faults), `arrays` (their destination).
+//! `header`, `lines` (splits text into lines and words), `rows` (parses lines into values), `flaw` (faults in lines),
+//! `arrays` (destination of the values).
 //! Writing: `plan` (rows to write), `split` (one normal and one uv per vertex), `losses` (warnings), `writer` (pages of
 //! text).
 

@@ -11,14 +11,15 @@ use polyhaul_model::{Domain, Mesh};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OffChannels {
     pub(super) any: bool,
-    /// Number of colors that the source left undefined.
+    /// Number of colors with an undefined channel (NaN).
     missing: u64,
     /// Number of colors outside 0 to 1.
     outside: u64,
     /// Number of colors that are not exact as bytes.
     rounded: u64,
-    /// Whether any byte of a color is larger than 1; whether the largest byte of any color is 1.
+    /// Whether any color, as bytes, has a byte larger than 1.
     has_large_bytes: bool,
+    /// Whether the largest byte of any color is 1.
     has_small_bytes: bool,
 }
 
@@ -48,7 +49,7 @@ impl OffChannels {
     }
 }
 
-/// Rounds a channel to the nearest of 256 steps.
+/// Converts a channel from 0 to 1 to the nearest byte.
 pub(super) fn color_byte(channel: f32) -> u8 {
     (channel * 255.0 + 0.5) as u8
 }

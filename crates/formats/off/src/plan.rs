@@ -1,4 +1,4 @@
-//! Plans the rows of an OFF file, piece by piece: the values of each line, and their sources.
+//! Plans the rows of an OFF file, piece by piece: the source and the values of each line.
 //!
 //! A piece is a part's vertices, faces, lines or points. `writer` formats the text.
 
@@ -15,22 +15,22 @@ use std::ops::Range;
 pub(super) struct OffPiece<'a> {
     pub(super) source: OffSource<'a>,
     pub(super) rows: usize,
-    /// Estimated bytes of text before it.
+    /// Estimated bytes of text before the piece.
     pub(super) start: u64,
 }
 
-/// Source of rows. `base` is the number of the part's first vertex.
+/// Source of rows. `base` is the index of the part's first vertex in the file.
 #[derive(Clone, Copy)]
 pub(super) enum OffSource<'a> {
     Vertices(OffVertices<'a>),
-    /// Faces; `offsets` delimit their corners.
+    /// Faces; `offsets` delimit the corners of each face.
     Faces {
         offsets: &'a [u32],
         corners: &'a [u32],
         base: u32,
         is_mirrored: bool,
     },
-    /// Edges of polylines; `offsets` delimit their corners.
+    /// Edges of polylines; `offsets` delimit the corners of each polyline.
     Edges {
         offsets: &'a [u32],
         corners: &'a [u32],
@@ -47,7 +47,7 @@ pub(super) enum OffSource<'a> {
 pub(super) struct OffVertices<'a> {
     pub(super) part: &'a Part<'a>,
     pub(super) split: Option<&'a OffSplit>,
-    /// Values of a row.
+    /// Layout of a row.
     pub(super) form: OffForm,
     /// Whether colors are written as 0 to 255.
     pub(super) as_bytes: bool,
@@ -94,7 +94,7 @@ impl OffVertices<'_> {
         self.part.mesh.positions.len() + self.split.map_or(0, |split| split.more.len())
     }
 
-    /// Fills the numbers of vertices, row by row.
+    /// Fills `out` with the numbers of vertices, row by row.
     pub(super) fn fill(&self, rows: Range<usize>, out: &mut [f32]) {
         let mesh = self.part.mesh;
         let width = self.form.width();
@@ -130,7 +130,8 @@ impl OffVertices<'_> {
         more.and_then(|more| self.split?.more.get(more)).map_or(row, |&position| position as usize)
     }
 
-    /// Returns the index of a vertex's value, by vertex or by position.
+    /// Returns the index of a vertex's value: of its position if values are per position, otherwise from `listed`;
+    /// `None` if the vertex has no value.
     fn value(&self, row: usize, domain: Domain, listed: &[u32]) -> Option<usize> {
         match domain {
             Domain::Vertex => Some(self.position(row)),

@@ -1,8 +1,9 @@
 //! Reads OFF text into a scene, as a chunked pipeline job.
 //!
-//! The row number of a line depends on all lines before it. So a chunk's lines are counted first; an ordered step
-//! numbers them, and finds the header in the first chunks. Lines are then parsed in parallel ([`super::rows`]), get
-//! slots in order, and are copied there in parallel ([`super::arrays`]). This module does not interpret lines.
+//! The row number of a line depends on all lines before it. So the lines of a chunk are counted first; an ordered step
+//! numbers them, and finds the header in the first chunks. The lines are then parsed in parallel ([`super::rows`]);
+//! their values are assigned slots in order, and copied to the slots in parallel ([`super::arrays`]). This module does
+//! not interpret lines.
 
 use super::arrays::{OffArrays, OffColors, OffCounts};
 use super::flaw::{OffFault, OffFlaw};
@@ -28,12 +29,13 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Text bytes per chunk: text and values of a chunk fit in a core's private cache.
+/// Text bytes per chunk. The text and the values of a chunk fit in a core's private cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Slot size as a multiple of the chunk size: a vertex with single digits takes twice its text.
+/// Slot size as a multiple of the chunk size: the values of a vertex with single digits take twice the bytes of its
+/// text.
 const SLOT_FACTOR: usize = 5;
 
-/// Result of reading.
+/// A scene read from OFF, with its warnings.
 pub struct OffFound {
     /// One mesh, and the comments of the header.
     pub scene: Scene,
@@ -49,8 +51,9 @@ struct OffSlot {
     counts: LineCounts,
     /// Start of the rows in the padded text.
     body: usize,
-    /// Line ends and rows before the chunk.
+    /// Number of line ends before the chunk.
     first_line: u64,
+    /// Number of rows before the chunk.
     first_row: u64,
     index: Box<Index>,
     rows: OffRows,
@@ -62,21 +65,23 @@ struct OffSlot {
 #[derive(Default)]
 struct OffState {
     head: OffHead,
-    /// Line ends and rows so far.
+    /// Number of line ends so far.
     lines: u64,
+    /// Number of rows so far.
     rows: u64,
     counts: OffCounts,
-    /// Skipped vertices.
+    /// Indices of skipped vertices.
     bad_vertices: Vec<u64>,
     colors: OffColors,
-    /// Number of faces with colors, and the message about the first.
+    /// Number of faces with colors.
     colored: u64,
+    /// Message about the first face with a color.
     color: Option<Diagnostic>,
     /// Whether data after the last row was reported.
     is_noted: bool,
     /// Line of the first row with extra values.
     wide_line: Option<u64>,
-    /// End of the text so far.
+    /// File offset of the end of the text so far.
     end: u64,
     watch: PrecisionWatch,
     progress: ProgressSteps,
@@ -96,8 +101,8 @@ struct OffJob<'s, 'o> {
 /// Reads OFF text.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] with line and column for invalid OFF, [`ErrorKind::Unsupported`] for binary files and other
-/// than three dimensions, [`ErrorKind::Limit`] if the options' limits are exceeded.
+/// [`ErrorKind::Malformed`] with line and column for invalid OFF, [`ErrorKind::Unsupported`] for binary files and for
+/// files with more than three dimensions, [`ErrorKind::Limit`] if the options' limits are exceeded.
 ///
 /// # Examples
 ///
@@ -128,7 +133,8 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     }
 }
 
-/// Rewrites text whose rows are not one per line, and reads it. If that fails, too, returns the original `error`.
+/// Rewrites text whose rows are not one per line, and reads it. If that fails, too, or changes nothing, returns the
+/// original `error`. A request for double precision, cancellation and lack of memory are returned instead.
 fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<OffFound> {
     let changed = Arc::new(AtomicU64::new(0));
     let name = source.name().to_owned();
@@ -156,7 +162,7 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     Ok(reflowed_text)
 }
 
-/// Reads text with one row per line; skips malformed lines if `skips_rows`.
+/// Reads text with one row per line. If `skips_rows`, skips malformed rows, and only warns if the file is truncated.
 fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) -> Result<OffFound> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes + (64 << 10);
@@ -269,7 +275,7 @@ impl ChunkJob for OffJob<'_, '_> {
 }
 
 impl OffJob<'_, '_> {
-    /// Searches for the header; rows after it remain in the chunk.
+    /// Searches a chunk for the header; only the rows after the header are parsed later.
     fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         slot.body = slot.text.end;
         slot.counts.rows = 0;
@@ -288,7 +294,7 @@ impl OffJob<'_, '_> {
         Ok(())
     }
 
-    /// Parses the rows of a chunk, whose faces can have up to `corners` corners in total.
+    /// Parses the rows of a chunk, whose faces may have up to `corners` corners in total.
     fn parse_rows(&self, corners: u64, slot: &mut OffSlot) -> Result<()> {
         let Some(header) = self.header.get() else { return Ok(()) };
         let chunk = OffChunk {
@@ -310,7 +316,7 @@ impl OffJob<'_, '_> {
         self.options.limits.elements.min(u64::from(NONE) - 1)
     }
 
-    /// Reports the findings of a chunk, and reserves slots for its rows.
+    /// Reports the flaws of a chunk, and reserves slots for its rows.
     fn settle(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         if let Some(header) = self.header.get() {
             let room = self.most_corners().saturating_sub(state.counts.corners as u64);
@@ -353,7 +359,7 @@ impl OffJob<'_, '_> {
             let said = Diagnostic { excerpt: Some(placer.excerpt(*token)), ..flaw.describe(header) };
             let said = Diagnostic { place, ..said };
             match what {
-                // All face colors are one warning, at the end.
+                // A single warning about all face colors follows at the end.
                 OffFault::Color if !self.options.faults.refuses(what.code()) => _ = state.color.get_or_insert(said),
                 OffFault::Data if state.is_noted => {}
                 _ => {
@@ -391,7 +397,7 @@ impl OffJob<'_, '_> {
     }
 }
 
-/// Adds a hint that an earlier line had too many values, which may have been several rows.
+/// Adds a hint that an earlier line had too many values: it may have contained several rows.
 fn explained(error: Error, wide_line: Option<u64>) -> Error {
     match wide_line {
         Some(line) if error.kind() == ErrorKind::Malformed => {

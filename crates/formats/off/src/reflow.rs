@@ -1,8 +1,8 @@
-//! Rewrites text so that each row is on its own line. Replaces only white space.
+//! Rewrites text so that each row is on its own line. Changes only white space and comments.
 //!
-//! Numbers may be separated by any white space; only the color of a face ends with its line. Lines are joined until
-//! they form exactly one row, and split if they form exactly several. Anything else is an error: a missing number must
-//! not shift all others.
+//! Numbers may be separated by any white space, including line ends; only the color of a face ends with its line. Lines
+//! are joined until they form exactly one row, and split if they form exactly several. Anything else is an error, since
+//! a missing number must not shift all others; only a vertex on a line of its own may have extra values.
 
 use super::header::{Keyword, OffForm};
 use super::lines;
@@ -20,7 +20,7 @@ const MAX_COLOR_VALUES: usize = 4;
 /// Minimum number of corners of faces that share a line: fewer could be a color.
 const MIN_SHARED_CORNERS: u64 = 3;
 
-/// Part of the file.
+/// Part of the file that is being processed; for rows, with the number of rows left.
 #[derive(Clone, Copy)]
 enum ReflowPart {
     /// Before the keyword.
@@ -47,8 +47,9 @@ pub(super) struct Reflow<'a> {
     part: ReflowPart,
     form: OffForm,
     counts: [u64; 2],
-    /// Whether the row started on an earlier line, and the number of its words on earlier lines.
+    /// Whether the row started on an earlier line.
     is_joined: bool,
+    /// Number of the row's words on earlier lines.
     earlier_words: usize,
     /// Number of rows that were joined or split.
     changed: Arc<AtomicU64>,
@@ -111,7 +112,7 @@ impl<'a> Reflow<'a> {
         Ok(())
     }
 
-    /// Processes a line, whose content ends at `end`.
+    /// Processes a line, whose text ends at `end`, before the line end.
     fn line(&mut self, line: &[u8], end: usize) -> io::Result<()> {
         let at = self.out.len();
         self.is_joined = self.row < at;
@@ -125,14 +126,14 @@ impl<'a> Reflow<'a> {
             self.earlier_words = 0;
         } else {
             self.earlier_words = words.len();
-            // Blank out a comment after the last word.
+            // Replace a comment after the last word, and the line end, with spaces.
             let from = words.last().map_or(at, |word| word.end);
             self.out[from..].fill(b' ');
         }
         Ok(())
     }
 
-    /// Processes the words of a row so far; returns whether it is complete.
+    /// Processes the words of a row so far; returns whether the row is complete.
     fn take(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         match self.part {
             ReflowPart::Start => self.keyword(words),
@@ -155,7 +156,7 @@ impl<'a> Reflow<'a> {
         self.count_line(&words[1..])
     }
 
-    /// Processes the numbers of vertices, faces and edges, and any vertices after them.
+    /// Processes the numbers of vertices, faces and edges, and any rows after them.
     fn count_line(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         let has_keyword = Keyword::of(&self.out[words[0].clone()]).is_some_and(|keyword| !keyword.has_count());
         if has_keyword {
@@ -212,7 +213,7 @@ impl<'a> Reflow<'a> {
             words.len().is_multiple_of(*width) || left > 1 && words.len() >= all_rows
         };
         let Some(width) = widths.into_iter().find(is_whole) else {
-            // A joined row must fit; a row on its own line may have extra values.
+            // A joined row must have exactly the values of a vertex; a row on its own line may have extra values.
             return if words.len() < width { Ok(false) } else { self.lone_vertex(left) };
         };
         while words.len() > width && left > 1 {
@@ -265,7 +266,7 @@ impl<'a> Reflow<'a> {
         }
     }
 
-    /// Whether words form up to `left` complete faces.
+    /// Whether words form only complete faces, at most `left`, with enough corners that none can be a color.
     fn are_faces(&self, mut words: &[Range<usize>], left: u64) -> bool {
         let mut count = 0;
         while let Some(first) = words.first() {

@@ -1,7 +1,7 @@
-//! Parses a chunk of OFF text to values: runs of plain lines in batches, all others word by word.
+//! Parses a chunk of OFF text into values: runs of plain lines in batches, all others word by word.
 //!
-//! The row number of each line, and thus its kind, is known beforehand. Values are copied to the final arrays once
-//! their slots are reserved: see `arrays`.
+//! The row number of a chunk's first line is known beforehand, and thus whether each line is a vertex or a face. Values
+//! are copied to the final arrays once their slots are reserved: see `arrays`.
 
 use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
@@ -34,24 +34,26 @@ pub(super) struct OffChunk<'a> {
     pub(super) faults: FaultPolicy,
     pub(super) precision: PrecisionPass,
     pub(super) padded: &'a [u8],
-    /// Start of the chunk's text, and the range of its rows.
+    /// Start of the chunk's text in `padded`.
     pub(super) origin: usize,
+    /// Start of the rows in `padded`.
     pub(super) start: usize,
+    /// End of the rows in `padded`.
     pub(super) end: usize,
     /// Row number of the first line.
     pub(super) first_row: u64,
     /// Whether malformed rows are skipped.
     pub(super) skips_rows: bool,
-    /// Maximum number of corners of its faces, and the limit to report.
+    /// Maximum number of corners of the chunk's faces, and the limit to report.
     pub(super) corners: (u64, u64),
 }
 
 /// Parsed lines of a chunk. The memory is pooled.
 #[derive(Default)]
 pub(super) struct OffRows {
-    /// Numbers of all vertices, row by row, and spare capacity.
+    /// Numbers of all vertices, row by row, followed by unused elements.
     values: Vec<f32>,
-    /// Positions in double precision, and spare capacity; empty unless requested.
+    /// Positions in double precision, followed by unused elements; empty unless requested.
     exact: Vec<[f64; 3]>,
     /// Precision that positions lose as 32-bit floats.
     pub(super) loss: DigitLoss,
@@ -62,21 +64,23 @@ pub(super) struct OffRows {
     pub(super) lines: Vec<[u32; 2]>,
     pub(super) points: Vec<u32>,
     pub(super) flaws: OffFlaws,
-    /// Skipped vertices.
+    /// Indices of skipped vertices.
     pub(super) bad_vertices: Vec<u64>,
     /// Number of faces with colors.
     pub(super) colored: u64,
-    /// Whether reading stops here: after a fatal flaw, or after the last row.
+    /// Whether parsing stops: after a fatal flaw, after the last row, or at a loss of precision that ends the pass.
     is_over: bool,
-    /// Integers of a window, and the range of its tokens they cover.
+    /// Integers of a window.
     integers: Vec<i32>,
+    /// Range of the window's tokens that `integers` covers.
     known: Range<usize>,
     /// Numbers of vertices without alpha.
     short_rows: Vec<f32>,
     /// Numbers of vertices in double precision.
     doubles: Vec<f64>,
-    /// Whether any alpha is missing, and whether any color shows that all are from 0 to 255.
+    /// Whether any color lacks alpha.
     pub(super) lack_alpha: bool,
+    /// Whether any color value shows that all are from 0 to 255.
     pub(super) are_bytes: bool,
 }
 
@@ -102,7 +106,7 @@ impl OffRows {
         form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= MIN_BYTE_COLOR))
     }
 
-    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
+    /// Frees the memory if an unusually long line made it large, because each slot is budgeted at `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         if 4 * (self.values.len() + self.corners.capacity() + self.ends.capacity()) > 4 * slot_bytes {
             *self = OffRows::default();
@@ -122,7 +126,7 @@ impl OffRows {
         self.lack_alpha = false;
     }
 
-    /// Parses the rows of a chunk, up to the first flaw that stops reading.
+    /// Parses the rows of a chunk, until a flaw stops reading or a loss of precision ends the pass.
     pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
         self.clear();
         self.loss = chunk.precision.loss();
@@ -153,7 +157,7 @@ impl OffRows {
         let line_count = index.lines().len();
         let is_plain = !window.has_slash(0..window.tokens(line_count - 1).end);
         self.known = 0..0;
-        // `alike` counts the lines from here on with the same number of words.
+        // `alike`: number of lines, from `line` on, that are known to have the same number of words.
         let mut line = 0;
         let mut alike = 0;
         while line < line_count && index.line_start(line) < chunk.end && !self.is_over {
@@ -184,7 +188,8 @@ impl OffRows {
         Ok(index.line_start(line))
     }
 
-    /// Parses lines that have as many words as a vertex, while all words are plain numbers.
+    /// Parses lines that have as many words as a vertex, while all words are plain numbers; returns the number of lines
+    /// parsed.
     fn plain_vertices(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let form = chunk.header.form;
         if lines.is_empty() {
@@ -225,7 +230,7 @@ impl OffRows {
         Ok(rows)
     }
 
-    /// Parses face lines while all words are plain integers in range.
+    /// Parses face lines while all words are plain integers in range; returns the number of lines parsed.
     fn plain_faces(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let first = window.tokens(lines.start).start;
         let last = window.tokens(lines.end - 1).end;
@@ -239,7 +244,8 @@ impl OffRows {
         self.corners.try_reserve(integers.len())?;
         self.ends.try_reserve(lines.len())?;
         let room = usize::try_from(chunk.corners.0).unwrap_or(usize::MAX);
-        // Numbers of up to 8 digits: non-negative ones are below this.
+        // Plain integers have up to 8 digits, so valid indices are below 2^31. Negative ones, as `u32`, are not, so one
+        // comparison rejects both negative and too large indices.
         let vertices = chunk.header.vertices.min(1 << 31) as u32;
         let mut taken = 0;
         for line in lines {
@@ -456,7 +462,8 @@ impl OffRows {
         Ok(Some(value as i64))
     }
 
-    /// Parses the color after the indices of a face; returns whether the line is a face.
+    /// Parses the color after the indices of a face; returns `false` if a word is not a number, so that the line is not
+    /// a face.
     fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<bool> {
         let mut count = 0;
         let mut first = None;
@@ -482,7 +489,7 @@ impl OffRows {
         Ok(true)
     }
 
-    /// Completes a face with the corners from `start` on, or a line or point if there are fewer than three.
+    /// Completes a face with the corners from `start` on; with two corners it becomes a line, with one a point.
     fn add_face(&mut self, chunk: OffChunk<'_>, start: usize, first: Range<usize>, row: u64) -> Result<()> {
         match self.corners[start..] {
             [] => return self.flaw(chunk, OffFault::Short, first, row),
@@ -512,7 +519,8 @@ fn span(mut words: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     first.start..words.last().map_or(first.end, |last| last.end)
 }
 
-/// Returns how many lines from `line` on have as many words as a vertex.
+/// Returns the number of consecutive lines, from `line` on, with the same number of words, if that is the number of
+/// values of a vertex; otherwise 0.
 fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
     let count = window.tokens(line).len();
     if !(form.least_width()..=form.width()).contains(&count) {
@@ -521,7 +529,7 @@ fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
     (line..window.index.lines().len()).take_while(|&line| window.tokens(line).len() == count).count()
 }
 
-/// Fills a row from one without alpha.
+/// Fills a row from one without alpha; marks its alpha, at index `alpha`, as missing.
 fn with_alpha(row: &mut [f32], short: &[f32], alpha: usize) {
     row[..alpha].copy_from_slice(&short[..alpha]);
     row[alpha] = NO_ALPHA;

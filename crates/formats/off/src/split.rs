@@ -1,9 +1,9 @@
 //! Splits vertices whose corners have different normals or uvs.
 //!
-//! An OFF vertex has one value per attribute, so a position whose corners differ becomes several vertices. Positions
-//! keep their numbers and the values of their first corner; the other combinations follow after all positions. So
-//! references to positions (lines, points) remain valid, and loose positions remain. [`polyhaul_geometry::vertices`]
-//! distinguishes the vertices.
+//! An OFF vertex has one value per attribute, so a position whose corners differ becomes several vertices. Each
+//! position keeps its index and the values of its first corner; vertices with other combinations of values follow after
+//! all positions. So references to positions (lines, points) remain valid, and positions without corners are kept.
+//! [`polyhaul_geometry::vertices`] determines the distinct vertices.
 
 use polyhaul_geometry::corners::face_of_corners;
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
@@ -14,7 +14,7 @@ use polyhaul_pipeline::options::RunOptions;
 
 /// The vertices of a mesh whose corners have their own normals or uvs.
 pub(super) struct OffSplit {
-    /// Position of each vertex after the positions.
+    /// Position index of each vertex that was added after the positions.
     pub(super) more: Vec<u32>,
     /// Index of each vertex's normal, [`NONE`] for none; empty if normals are not per corner.
     pub(super) normals: Vec<u32>,
@@ -49,7 +49,7 @@ impl<'a> CornerSource<'a> {
         (!listed.is_empty()).then_some(CornerSource { stream: VerticesStream::Listed(listed), places: Some(listed) })
     }
 
-    /// Returns the index of each vertex's value; `first` has the first corner of each.
+    /// Returns the index of each vertex's value; `first` is the first corner of each vertex.
     fn places(self, first: &[u32]) -> Result<Vec<u32>> {
         let mut places = Vec::new();
         places.try_reserve_exact(first.len())?;
@@ -88,7 +88,7 @@ impl OffSplit {
     }
 }
 
-/// Whether normals are requested and the mesh has any that vertices can have.
+/// Whether normals are requested and the mesh has normals other than face normals.
 pub(super) fn has_vertex_normals(mesh: &Mesh, options: &SceneWriteOptions) -> bool {
     options.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face
 }

@@ -34,8 +34,8 @@ pub(crate) type Job<'a> = parts::PartsJob<'a, ()>;
 /// Writes all meshes of a scene as one.
 ///
 /// # Errors
-/// [`ErrorKind::Limit`] for more vertices or faces than indices can number, [`ErrorKind::Unsupported`] for losses if
-/// the job is strict, and errors of the sink.
+/// [`ErrorKind::Limit`] for more than 2^32 - 2 vertices or faces, [`ErrorKind::Unsupported`] for losses if the job is
+/// strict, and errors of the sink.
 pub fn write(job: &Job<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     let splits = splits(job)?;
     let channels = OffChannels::of(homes(job.parts).map(|part| part.mesh).filter(|_| job.options.scene.colors));
@@ -62,7 +62,7 @@ fn splits(job: &Job<'_>) -> Result<Vec<Option<OffSplit>>> {
     Ok(splits)
 }
 
-/// The vertices of a part, and the number of the first one.
+/// The vertices of a part, and the index of the first one in the file.
 struct OffHome<'a> {
     vertices: OffVertices<'a>,
     base: u32,
@@ -75,7 +75,7 @@ pub(super) struct OffScene<'a> {
     /// Whether colors are written as bytes.
     pub(super) as_bytes: bool,
     homes: Vec<OffHome<'a>>,
-    /// Index of each part's home.
+    /// Index of each part's home in `homes`.
     home_of_part: Vec<usize>,
     vertex_count: u64,
 }
@@ -89,7 +89,7 @@ impl<'a> OffScene<'a> {
             has_uvs: job.options.scene.uv && homes(job.parts).any(|part| !part.mesh.uvs.is_empty()),
             is_color_first: false,
         };
-        // A reader could not distinguish such bytes from values of 0 and 1.
+        // Ambiguous bytes are written as floats: a reader could not distinguish them from values of 0 and 1.
         let as_bytes = !job.options.scene.float_colors && !channels.is_ambiguous();
         let mut off = OffScene { job, form, as_bytes, homes: Vec::new(), home_of_part: Vec::new(), vertex_count: 0 };
         for (place, part) in paced(job.parts).enumerate() {
@@ -105,7 +105,7 @@ impl<'a> OffScene<'a> {
         Ok(off)
     }
 
-    /// Returns the faces of all parts: those with three corners or more, then lines, then points.
+    /// Returns the sources of all rows, with their numbers of rows: vertices, then faces, lines and points.
     fn sources(&self) -> Result<Vec<(OffSource<'a>, usize)>> {
         let mut sources = Vec::new();
         for home in paced(&self.homes) {
@@ -167,8 +167,9 @@ struct OffWritePages<'a> {
     pieces: Vec<OffPiece<'a>>,
     digits: Digits,
     as_bytes: bool,
-    /// Estimated bytes of the file, and per page.
+    /// Estimated bytes of the file's rows.
     cost: u64,
+    /// Estimated bytes per page.
     page_cost: u64,
 }
 
@@ -192,7 +193,7 @@ impl<'a> OffWritePages<'a> {
         Ok(pages)
     }
 
-    /// Memory budget of a slot: its text can be longer than estimated, and its memory grows by doubling.
+    /// Memory budget of a slot in bytes: its text can be longer than estimated, and its memory grows by doubling.
     fn slot_bytes(&self) -> usize {
         usize::try_from(3 * self.page_cost.max(PAGE_BYTES as u64 / 2)).unwrap_or(usize::MAX)
     }
@@ -247,7 +248,7 @@ impl Pages for OffWritePages<'_> {
 }
 
 impl OffWritePages<'_> {
-    /// Writes vertices whose positions have double precision; `values` has the other numbers.
+    /// Writes vertices whose positions have double precision; the other numbers are from `values`.
     fn exact(&self, vertices: &OffVertices<'_>, rows: Range<usize>, values: &[f32], out: &mut Out) -> Result<()> {
         let form = vertices.form;
         let colors = form.color()..form.color() + 4;
@@ -273,7 +274,6 @@ impl OffWritePages<'_> {
         Ok(())
     }
 
-    /// Writes vertices.
     fn vertices(&self, vertices: &OffVertices<'_>, rows: Range<usize>, out: &mut Out) -> Result<()> {
         let width = vertices.form.width();
         let mut tile = [0.0; BLOCK * MAX_VALUES];
@@ -297,7 +297,8 @@ impl OffWritePages<'_> {
     }
 }
 
-/// Writes lines of numbers with shortest digits; bytes are numbers without a point.
+/// Writes lines of numbers with the fewest digits that read back as the same numbers; bytes are written without a
+/// decimal point.
 fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(width, b' ', [b"\n"]);
     let mut written = 0;
@@ -307,7 +308,7 @@ fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     })
 }
 
-/// Writes lines of numbers with `digits` decimals.
+/// Writes lines of numbers with `digits` decimal places.
 fn fixed(values: &[f32], width: usize, digits: usize, out: &mut Out) -> Result<()> {
     macro_rules! by_width {
         ($($count:literal)+) => {
@@ -353,7 +354,7 @@ fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<
     })
 }
 
-/// Writes faces; `offsets` delimit their corners.
+/// Writes faces; `offsets` delimit the corners of each face.
 fn faces(offsets: &[u32], corners: &[u32], base: u32, is_mirrored: bool, out: &mut Out) -> Result<()> {
     let three = IndexLine::new(b"3");
     let four = IndexLine::new(b"4");
@@ -386,7 +387,7 @@ fn polygon(page: &mut Page<'_>, face: &[u32], base: u32, is_mirrored: bool) {
     };
     let Some((&first, others)) = face.split_first() else { return page.byte(b'\n') };
     corner(first);
-    // Stop at a full page, in case the face is long.
+    // Stop when the page is full, in case the face is long.
     if is_mirrored {
         others.iter().rev().all(|&other| corner(other));
     } else {

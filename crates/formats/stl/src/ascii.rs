@@ -1,8 +1,9 @@
 //! Reads text STL, in chunks of lines that are parsed in parallel.
 //!
-//! A chunk can start inside a triangle. The statements up to the first one that does not depend on earlier ones
-//! (`StlWord::starts_anew`) are kept and processed in order; all others are processed directly. Triangles of seven
-//! lines each are parsed in batches ([`polyhaul_text::parse::facets`]), all others statement by statement.
+//! A chunk can start inside a triangle. Its first statements, through the first one after which earlier statements no
+//! longer matter (`StlWord::starts_anew`), are stored, and processed later in file order; the rest of the chunk is
+//! processed directly. Triangles of seven lines each are parsed in batches ([`polyhaul_text::parse::facets`]), all
+//! others statement by statement.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::machine::{Machine, StlStep, StlTriangle};
@@ -69,7 +70,7 @@ struct StlParsed {
     loss: DigitLoss,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
-    /// Complaints that are only counted: faults, and harmless deviations.
+    /// Numbers of complaints that were not kept: of faults, and of harmless deviations.
     more_complaints: [u64; 2],
     /// State of the last triangle; `None` if it depends on earlier chunks.
     machine: Option<Machine>,
@@ -105,7 +106,7 @@ struct StlComplaint {
     /// For a harmless deviation: how the statement was read.
     habit: Option<&'static str>,
     token: (u32, u32),
-    /// Number of the chunk's triangles before it.
+    /// Number of the chunk's triangles before the statement.
     facets: usize,
 }
 
@@ -177,7 +178,7 @@ impl StlParsed {
         self.lines = 0;
     }
 
-    /// Parses a chunk; if `stops`, only up to the first complaint.
+    /// Parses a chunk, up to the first fault if `stops`, and up to the first loss of precision if that ends the pass.
     fn parse(&mut self, text: &Text, index: &mut Index, stops: bool, precision: PrecisionPass) -> Result<()> {
         self.clear();
         self.loss = precision.loss();
@@ -205,8 +206,8 @@ impl StlParsed {
         Ok(())
     }
 
-    /// Stores the statements that depend on earlier chunks, up to the first one that starts a triangle, or starts or
-    /// ends a solid; returns their end. [`StlTextState::settle`] processes them in order.
+    /// Stores the statements that depend on earlier chunks, through the first one that starts a triangle, or starts or
+    /// ends a solid; returns the offset of their end. [`StlTextState::settle`] processes them in order.
     fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
         for statement in statements.by_ref() {
@@ -224,8 +225,8 @@ impl StlParsed {
         Ok(statements.at())
     }
 
-    /// Parses the lines of a window, in batches if triangles have seven lines each; returns `false` if a complaint
-    /// stops reading.
+    /// Parses the lines of a window, in batches if triangles have seven lines each; returns `false` if a fault stops
+    /// reading.
     fn window(&mut self, text: &Text, index: &Index, room: &mut StlBatch, stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
         let mut line = 0;
@@ -255,7 +256,7 @@ impl StlParsed {
         Ok(true)
     }
 
-    /// Parses a line, at `line` of the padded text; returns `false` if a complaint stops reading.
+    /// Parses a line, at `line` of the padded text; returns `false` if a fault stops reading.
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
@@ -318,7 +319,8 @@ impl StlParsed {
 }
 
 impl StlTextState {
-    /// Processes what depends on earlier chunks; returns the triangle that ends in the chunk's head.
+    /// Processes the parts of a chunk that depend on earlier chunks; returns the triangle that ends in the chunk's
+    /// head, if any.
     fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlTriangle>> {
         let StlTextSlot { text, parsed, .. } = slot;
         let file = job.chunks.name();
@@ -390,7 +392,7 @@ impl StlTextState {
         }
         let name = names::decode(bytes, &placer.place(start), options.faults, &mut self.warnings)?.into_owned();
         match self.solids.last_mut().filter(|last| last.first == first) {
-            // Empty solids are replaced: little text could declare very many.
+            // The next solid replaces an empty one; otherwise, a small file could declare very many.
             Some(last) => {
                 let message = format!("empty solid `{}` before this one was dropped", names::shown(&last.name));
                 let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
@@ -413,7 +415,7 @@ impl StlTextState {
         if let Some(habit) = habit {
             return self.note_habit(habit, token, text, placer, options);
         }
-        // Both are errors; the first one in the file is reported: too many triangles, or this.
+        // Too many triangles before this statement are the earlier error, so that one is reported.
         check_count((self.count + facets) as u64, options)?;
         let kinds = self.warnings.kept().iter().map(|warning| warning.code);
         if !options.raises() && !is_kept(kinds, "broken-facet") {
@@ -460,7 +462,7 @@ impl StlTextState {
         self.warnings.note(options.faults, ODD_STATEMENT, diagnostic)
     }
 
-    /// Adds the precision of a chunk's corners.
+    /// Adds the precision losses of a chunk's corners.
     fn watch_chunk(&mut self, slot: &StlTextSlot, precision: PrecisionPass) -> Result<()> {
         let mut loss = slot.parsed.loss;
         slot.first.iter().for_each(|triangle| loss.extend(triangle.loss));

@@ -1,4 +1,4 @@
-//! Reads binary STL in blocks of whole triangles, each into its own slots.
+//! Reads binary STL in blocks of whole triangles, each block into its own slots.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::reader::StlFound;
@@ -16,7 +16,7 @@ use polyhaul_pipeline::run::{Crew, run};
 use std::array::from_fn;
 use std::sync::Arc;
 
-/// Triangles per block: 256 KB, which stay in a core's private cache.
+/// Triangles per block: 256 KiB, which stay in a core's private cache.
 const BLOCK_FACETS: usize = 5243;
 
 struct StlBinaryJob<'a, 'o> {
@@ -61,7 +61,8 @@ pub fn read(
     let declared = count;
     let counted = counted_by_size(declared, size);
     let count = counted.unwrap_or(u64::from(declared));
-    // A placeholder says nothing about the number of triangles; the size does.
+    // A placeholder is not a count, so the size decides. Without a size, the triangles of a stream are checked once
+    // they have been read.
     let by_size = size.map(|size| size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64);
     check_count(if is_placeholder(declared) { by_size.unwrap_or(0).min(count) } else { count }, options)?;
     // A known size is reliable; a header that declares more is not.
@@ -95,18 +96,18 @@ pub fn read(
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
-/// Whether a header's count is one that programs write if they do not know it yet.
+/// Whether a header's count is a placeholder, which programs write before they know the number of triangles.
 fn is_placeholder(declared: u32) -> bool {
     matches!(declared, 0 | 0x7fff_ffff | u32::MAX)
 }
 
-/// Whether to read triangles up to the end of a stream.
+/// Whether to read triangles up to the end of a stream, because its header has a placeholder.
 fn is_open(declared: u32, size: Option<u64>) -> bool {
     size.is_none() && is_placeholder(declared)
 }
 
 /// Returns the number of triangles by file size, if the header has a placeholder; `None` if the header's count applies.
-/// For a stream it is the maximum.
+/// For a stream with a placeholder, returns the maximum.
 fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
     if is_open(declared, size) {
         return Some(u64::from(u32::MAX));
@@ -149,9 +150,9 @@ fn note_count(
     warnings.note(options.faults, "wrong-count", Diagnostic::at(name, offset, message))
 }
 
-/// Sends sample positions to a consumer, from up to 1024 locations in the file: a millisecond, and, together with the
-/// blocks, fewer than one read per 64 KiB. Equally spaced locations may all be in the same columns of a grid; multiples
-/// of the golden ratio are not.
+/// Sends sample positions to a consumer, from up to 1024 locations in the file. This takes about a millisecond, and,
+/// together with the blocks, makes less than one read per 64 KiB. Equally spaced locations might all fall into the
+/// same columns of a grid; multiples of the golden ratio do not.
 fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
     const TOGETHER: usize = 32;
     let Some(count) = count.filter(|_| source.is_positioned()) else {
@@ -161,7 +162,7 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
     let mut bytes = [0; TOGETHER * FACET_BYTES];
     let mut sample = Vec::new();
     for place in 0..places {
-        // Fraction of the golden ratio, as 64 bits.
+        // Fractional part of `place` times the golden ratio, in units of 2^-64.
         let fraction = place.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let room = u128::from(count.saturating_sub(TOGETHER as u64));
         let first = ((u128::from(fraction) * room) >> 64) as u64;
@@ -175,7 +176,7 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
     consumer.start(KnownPositions::Sample(&sample))
 }
 
-/// Compares the number of triangles with the header's count; returns how many are complete.
+/// Compares the number of triangles read with the declared `count`; returns the number of triangles to keep.
 fn settle(
     state: &StlBinaryState,
     count: u64,
@@ -218,7 +219,7 @@ fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
 }
 
 impl StlBinaryJob<'_, '_> {
-    /// Returns the bytes of a block that belong to triangles of the file.
+    /// Returns the bytes of the block's whole triangles, excluding any after the last triangle of the file.
     fn facet_bytes<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
         let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
         let max_bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
@@ -246,7 +247,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn take(&self, number: u64, slot: &mut StlBinarySlot) -> Result<bool> {
         slot.number = number;
-        // In a stream, only reading on reveals whether data follows; for a file the size does.
+        // In a stream, only reading further shows whether data follows; for a file, the size does.
         let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
         Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
     }

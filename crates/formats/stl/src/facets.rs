@@ -28,15 +28,16 @@ pub(super) struct Facets<'a> {
     exact: Column<ExactCorners>,
     normals: Column<[f32; 3]>,
     attributes: Column<u16>,
-    /// Whether any attribute is not 0. Changed only in the ordered step.
+    /// Whether any attribute so far is not 0. Changed only in the ordered step.
     has_attributes: AtomicBool,
 }
 
-/// Slots reserved for some triangles.
+/// Slots reserved for the triangles of a chunk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StlPlaces {
     pub(super) facets: Range<usize>,
-    /// Attribute slots before them, to be filled if these triangles have the first attributes that are not 0.
+    /// Attribute slots of all earlier triangles, to be filled with 0, if these triangles have the first attributes that
+    /// are not 0; otherwise empty.
     gap: Range<usize>,
     has_attributes: bool,
 }
@@ -72,7 +73,8 @@ impl<'a> Facets<'a> {
         self.consumer.is_none()
     }
 
-    /// Reserves slots. Must be called in order; `needs_attributes` if any attribute is not 0.
+    /// Reserves slots for `facets`. Must be called in file order. `needs_attributes`: whether any of their attributes
+    /// is not 0.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         if self.consumer.is_some() {
             return Ok(StlPlaces { facets, ..StlPlaces::default() });
@@ -90,7 +92,7 @@ impl<'a> Facets<'a> {
         Ok(places)
     }
 
-    /// Reserves the final number of triangles.
+    /// Reserves slots for the first `count` triangles, without attributes.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         if self.consumer.is_some() {
             return Ok(());
@@ -115,8 +117,8 @@ impl<'a> Facets<'a> {
         }
         let range = || places.facets.clone();
         // SAFETY: `place` reserves each range once and in order, so no other thread uses these slots, by this
-        // function's contract. The gap is either empty or all slots before the first attribute, whose chunks write
-        // none.
+        // function's contract. The gap is empty, or it covers all slots before the first chunk with attributes; the
+        // chunks before that one write no attributes.
         unsafe {
             self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
             self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
@@ -145,7 +147,7 @@ impl<'a> Facets<'a> {
     /// Returns the bounds of all positions, and the positions in double precision if `has_exact`.
     ///
     /// # Safety
-    /// The slots `0..count` were all reserved and published, if `has_exact` also in double precision.
+    /// The slots `0..count` were all reserved and published; if `has_exact`, also in double precision.
     pub(super) unsafe fn take_exact(&mut self, count: usize, has_exact: bool) -> (Option<Bounds>, Vec<[f64; 3]>) {
         let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
         // SAFETY: by this function's contract.
@@ -171,10 +173,9 @@ impl<'a> Facets<'a> {
             return Ok(scene);
         }
         let has_attributes = self.has_attributes.into_inner();
-        // SAFETY: positions and normals of `0..count` were published, by this function's contract. From the first
-        // attribute on every chunk writes its own, and the gap of that chunk covers all slots before.
         let has_exact = !exact.is_empty();
-        // SAFETY: as above.
+        // SAFETY: positions and normals of `0..count` were published, by this function's contract. From the first chunk
+        // with attributes on, every chunk writes its own, and the gap of that first chunk covers all earlier slots.
         let mut rest = unsafe {
             FacetArrays {
                 exact,
@@ -208,7 +209,7 @@ impl<'a> Facets<'a> {
     }
 }
 
-/// Triangles of a solid. `attributes` is empty if all are 0.
+/// Triangles of a solid. `attributes` is empty if all attributes of the file are 0.
 #[derive(Default)]
 struct FacetArrays {
     /// Empty if positions have single precision.
@@ -244,12 +245,12 @@ impl StlRoom {
     }
 }
 
-/// Fills all slots, with zeros if there were too few values, which cannot happen.
+/// Fills all slots. `values` has a value for each; any missing one would become 0.
 fn fill<T: Copy + Default>(slots: &mut [MaybeUninit<T>], mut values: impl Iterator<Item = T>) {
     slots.iter_mut().for_each(|slot| _ = slot.write(values.next().unwrap_or_default()));
 }
 
-/// Flattens the positions of triangles, reusing the memory.
+/// Flattens the positions of triangles, reusing the memory; fails if 32-bit indices cannot address them.
 fn flat(positions: Vec<[[f32; 3]; 3]>) -> Result<Vec<[f32; 3]>> {
     let fits = positions.len() < (NONE as usize) / 3;
     fits.then(|| positions.into_flattened()).ok_or_else(too_many)
@@ -303,13 +304,13 @@ struct StlWelded {
     corners: Vec<u32>,
 }
 
-/// Deduplicates positions, numbered by first appearance.
+/// Welds equal positions, and numbers the welded ones by first appearance.
 fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<StlWelded> {
     let threads = run.worker_threads();
     let mut numbers = number_rows(positions, None, threads, &run.cancel)?;
     for axis in 0..3 {
         // Different doubles with the same nearest float differ in their lower 32 bits, unless that float is 0,
-        // subnormal or infinite.
+        // subnormal, infinite or NaN.
         let bits =
             |shift: u32| move |item: usize| exact.get(item).map(|position| (position[axis].to_bits() >> shift) as u32);
         let is_coarse = |position: &[f64; 3]| position[axis] != 0.0 && !(position[axis] as f32).is_normal();
@@ -339,7 +340,7 @@ fn picked<T: Copy>(values: &[T], places: &[u32]) -> Result<Vec<T>> {
     Ok(picked)
 }
 
-/// Fails if the number of triangles exceeds the caller's limit, or the range of indices.
+/// Fails if the triangles have more positions than the caller's limit, or than 32-bit indices can address.
 pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
     let limit = options.limits.elements.min(u64::from(NONE) - 1);
     if count.saturating_mul(3) <= limit {

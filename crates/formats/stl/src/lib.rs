@@ -1,6 +1,6 @@
 //! Reads and writes STL: triangles, as text or as 50-byte binary records (3D Systems' StereoLithography format).
 //!
-//! A binary file, little-endian:
+//! Layout of a binary file (little-endian):
 //!
 //! | offset | bytes | contents |
 //! |---|---|---|
@@ -13,18 +13,18 @@
 //! Interpretation where programs differ:
 //!
 //! - A file is binary if its size matches the number of triangles in its header, whatever its first word is. Otherwise,
-//!   or if the size is unknown, it is text if it starts with `solid` followed by text.
+//!   or if the size is unknown, it is text if its start is text that begins with `solid` or contains the word `facet`.
 //! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
 //!   ([`polyhaul_model::options::StlReadOptions`]).
 //! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
-//!   header becomes a comment. If the attributes are byte counts (the triangles and that many bytes after each one end
-//!   less than 50 bytes before the end of the file), the extra bytes are dropped with a warning.
-//! - Text is case-insensitive, treats all blanks alike, and may contain several statements per line and several solids;
-//!   each solid becomes an object.
+//!   header becomes a comment. The attributes are byte counts if the triangles, each followed by that many bytes, end
+//!   less than 50 bytes before the end of the file; these bytes are dropped with a warning.
+//! - Text is case-insensitive, and may contain several statements per line and several solids; each solid becomes an
+//!   object. Tabs, NULs and other blank bytes are equivalent to spaces.
 //!
-//! `reader`: detects the kind of a file. `binary`, `ascii`: pipeline jobs. `payload`: attribute bytes. `facets`: the
-//! arrays that `binary` and `ascii` fill. `statement`, `machine`: words, and their required order. `writer`: both
-//! kinds.
+//! `reader`: detects whether a file is binary or text. `binary`, `ascii`: pipeline jobs. `payload`: attribute bytes.
+//! `facets`: the arrays that `binary` and `ascii` fill. `statement`, `machine`: text statements, and their required
+//! order. `writer`: both binary and text.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -50,8 +50,8 @@ fn is_filler(byte: u8) -> bool {
     matches!(byte, 0 | 0x1a)
 }
 
-/// Whether bytes start like an STL file: with the word `solid` and text, or with a header whose count matches `size`.
-/// `size` is `None` for streams.
+/// Whether bytes start like an STL file: with the word `solid` and text, or with a header whose count matches `size`,
+/// the size of the file. `size` is `None` for streams.
 pub fn looks_like_stl(head: &[u8], size: Option<u64>) -> bool {
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
     let is_word = text.get(5).is_some_and(u8::is_ascii_whitespace);

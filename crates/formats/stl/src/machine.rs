@@ -11,7 +11,7 @@ enum StlState {
     /// Between triangles.
     #[default]
     Outside,
-    /// After the normal.
+    /// After the start of the triangle, with or without a normal.
     Begun,
     /// In the loop, after this many positions.
     Loop(usize),
@@ -21,7 +21,7 @@ enum StlState {
     Broken,
 }
 
-/// A triangle, also in double precision.
+/// A triangle, with its corners also in double precision.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct StlTriangle {
     pub(super) facet: StlReadFacet,
@@ -43,7 +43,7 @@ pub(super) enum StlStep {
     Fine,
     /// The triangle is complete.
     Whole(StlTriangle),
-    /// The statement is misplaced: what was expected.
+    /// The statement is misplaced or invalid: what was expected.
     Wrong(&'static str),
 }
 
@@ -53,7 +53,7 @@ impl Machine {
         matches!(self.state, StlState::Begun | StlState::Loop(_) | StlState::Closed)
     }
 
-    /// Processes a statement. Reports an invalid triangle once.
+    /// Processes a statement. Reports only the first error in a triangle.
     #[inline]
     pub(super) fn step(&mut self, word: &StlWord) -> StlStep {
         match (self.state, word) {
@@ -86,7 +86,7 @@ impl Machine {
         self.state = StlState::Begun;
     }
 
-    /// Continues after a misplaced statement; returns what was expected.
+    /// Sets the state after a misplaced or invalid statement; returns what was expected.
     fn wrong(&mut self, word: &StlWord) -> &'static str {
         let expected = match (self.state, word) {
             (_, StlWord::Broken(expected)) => expected,

@@ -1,7 +1,7 @@
 //! Binary STL files that use the attribute as a byte count: each triangle is followed by that many attribute bytes.
 //!
-//! Most programs store 0 or a color there. A file with attribute bytes is longer than its triangles. It is recognized
-//! if the triangles and their attribute bytes end at the end of the file.
+//! Most programs store 0 or a color in the attribute. A file with attribute bytes is larger than its triangles. It is
+//! recognized if the triangles and their attribute bytes end less than 50 bytes before the end of the file.
 
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_bytes::Source;
@@ -12,11 +12,12 @@ use std::io::{self, Read};
 /// Bytes per read.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// Attribute bytes of a file.
+/// Totals of the attribute bytes of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StlPayload {
     /// Number of triangles with attribute bytes.
     pub(super) facets: u64,
+    /// Number of attribute bytes.
     pub(super) bytes: u64,
 }
 
@@ -24,8 +25,9 @@ pub(super) struct StlPayload {
 struct FacetBlocks<'a> {
     source: Source<'a>,
     block: Vec<u8>,
-    /// Start of the unread part of the block, and the offset after the block.
+    /// Start of the unread part of the block.
     start: usize,
+    /// File offset of the end of the block.
     offset: u64,
 }
 
@@ -34,7 +36,7 @@ impl<'a> FacetBlocks<'a> {
         FacetBlocks { source, block: Vec::new(), start: 0, offset }
     }
 
-    /// Reads the next triangle; `None` at the end.
+    /// Reads the next triangle; `None` if the source ends before the end of the triangle.
     fn facet(&mut self) -> io::Result<Option<[u8; FACET_BYTES]>> {
         while self.block.len() - self.start < FACET_BYTES {
             self.block.drain(..self.start);
@@ -60,7 +62,7 @@ impl<'a> FacetBlocks<'a> {
         self.start += count.min(pending);
     }
 
-    /// Offset of the next byte.
+    /// File offset of the next byte to return.
     fn at(&self) -> u64 {
         self.offset - (self.block.len() - self.start) as u64
     }
@@ -72,7 +74,7 @@ fn payload_bytes(facet: &[u8; FACET_BYTES]) -> usize {
 }
 
 impl StlPayload {
-    /// Finds the attribute bytes of a file with `count` triangles, if any.
+    /// Finds the attribute bytes of a file with `count` triangles, if any. Returns `None` for streams.
     pub(super) fn find(source: &Source<'_>, count: u32) -> Result<Option<StlPayload>> {
         let plain_bytes = HEADER_BYTES as u64 + u64::from(count) * FACET_BYTES as u64;
         let Some(size) = source.len().filter(|&size| source.is_positioned() && size > plain_bytes && count > 0) else {
@@ -90,7 +92,7 @@ impl StlPayload {
                 return Ok(None);
             }
         }
-        // Fewer bytes than a triangle may follow: some programs end files with a newline.
+        // Up to 49 bytes may follow, since some programs end files with a newline.
         let is_whole = blocks.at() <= size && size - blocks.at() < FACET_BYTES as u64;
         Ok((is_whole && payload.bytes > 0).then_some(payload))
     }
@@ -106,7 +108,7 @@ pub(super) struct BareFacets<'a> {
 }
 
 impl<'a> BareFacets<'a> {
-    /// Starts with `header`, the header of the source.
+    /// Creates a reader that returns `header`, the header of the source, then the triangles after it.
     pub(super) fn new(source: Source<'a>, header: Vec<u8>) -> BareFacets<'a> {
         let blocks = FacetBlocks::new(source, header.len() as u64);
         BareFacets { header, blocks, facet: [0; FACET_BYTES], taken: FACET_BYTES }

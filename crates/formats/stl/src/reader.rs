@@ -1,4 +1,4 @@
-//! Detects the kind of an STL file, and reads it.
+//! Detects whether an STL file is binary or text, and reads it.
 
 use super::payload::{BareFacets, StlPayload};
 use super::{FACET_BYTES, HEADER_BYTES, ascii, binary, is_filler};
@@ -14,18 +14,18 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::{Garbage, ask, kept};
 use std::sync::Arc;
 
-/// Bytes examined to detect the kind of a file.
+/// Bytes examined to detect whether a file is binary or text.
 const HEAD_BYTES: usize = 1024;
 
-/// Result of reading.
+/// A scene read from STL, with the warnings and the number of threads used.
 pub struct StlFound {
     pub scene: Scene,
     pub warnings: Warnings,
     pub threads: usize,
 }
 
-/// Reads STL of either kind, into a model or to a consumer; the scene is empty in the latter case. `garbage` records
-/// data after compressed data.
+/// Reads binary or text STL, into a model or to a consumer; in the latter case, the scene has no meshes. `garbage`
+/// records data after compressed data.
 pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
@@ -36,7 +36,7 @@ pub fn read(
     let mut head = [0; HEAD_BYTES];
     let count = ask(&source, || source.peek(&mut head))?;
     let head = &head[..count];
-    // The text reader reports what is wrong with UTF-16.
+    // The text reader reports UTF-16 as an error.
     let is_utf16 = (head.starts_with(b"\xFF\xFE") || head.starts_with(b"\xFE\xFF")) && !fits(head, source.len());
     if is_utf16 || is_text(head, source.len()) || has_facets(head, source.len()) {
         return ascii::read(TextChunks::new(source).tolerant(garbage), options, consumer);
@@ -61,7 +61,7 @@ pub fn read(
     Ok(result)
 }
 
-/// Reads a binary file without the attribute bytes after its triangles.
+/// Reads a binary file, dropping the attribute bytes after its triangles.
 fn read_bare(
     source: Source<'_>,
     head: &[u8],
@@ -81,7 +81,7 @@ fn read_bare(
     binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)
 }
 
-/// Returns the text of a header: up to the first NUL, trimmed.
+/// Returns the text of a header: the bytes before the first NUL, trimmed.
 pub(super) fn title_of(header: &[u8]) -> Result<String> {
     names::latin1_or_utf8(header.split(|&byte| byte == 0).next().unwrap_or_default().trim_ascii())
 }
@@ -93,8 +93,8 @@ pub fn fits(head: &[u8], size: Option<u64>) -> bool {
     size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
 }
 
-/// Whether a file with these first bytes is text; `size` is the file's size, if known. A binary file can also start
-/// with `solid`, so the size is decisive.
+/// Whether a file with these first bytes is text that starts with `solid`; `size` is the file's size, if known.
+/// A binary file can also start with `solid`, so the size is decisive.
 pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     if fits(head, size) {
         return false;
@@ -104,13 +104,14 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     starts_as_text && is_plain(head)
 }
 
-/// Whether bytes can be text, ignoring fillers at the end. Names can have any encoding.
+/// Whether bytes can be text, ignoring fillers at the end. Bytes other than ASCII are allowed, since names can have any
+/// encoding.
 fn is_plain(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| !is_filler(byte) && !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
     head[..end].iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c))
 }
 
-/// Whether a file that does not start with `solid` is text with triangles.
+/// Whether a file is text that contains the word `facet`, even if it does not start with `solid`.
 fn has_facets(head: &[u8], size: Option<u64>) -> bool {
     let mut words = head.split(u8::is_ascii_whitespace);
     let is_facet = |word: &[u8]| word.eq_ignore_ascii_case(b"facet") || word.eq_ignore_ascii_case(b"facetnormal");

@@ -26,7 +26,7 @@ pub(super) enum StlWord {
     EndLoop,
     EndFacet,
     EndSolid,
-    /// A comment, which the format does not have.
+    /// A comment or a color; text STL defines neither.
     Comment,
     /// Not an STL statement; what was expected at the token.
     Broken(&'static str),
@@ -45,7 +45,7 @@ pub(super) struct StlStatement {
     pub(super) word: StlWord,
     /// Location of the token: offset and length.
     pub(super) token: (u32, u32),
-    /// For a harmless deviation from the format: how it was read.
+    /// For a harmless deviation from the format: how the statement was read.
     pub(super) habit: Option<&'static str>,
 }
 
@@ -116,7 +116,7 @@ impl<'a> Statements<'a> {
         (start + blank) as u32..(start + blank + line.trim_ascii().len()) as u32
     }
 
-    /// Returns the name of a solid: the rest of the line, or up to the first triangle on it.
+    /// Returns the name of a solid: the rest of the line, or only the text before the first triangle on the line.
     fn name(&mut self) -> Range<u32> {
         const FACET: &[u8] = b"facet normal ";
         let start = self.at;
@@ -153,7 +153,7 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Parses the start of a triangle. Some programs write no normal.
+    /// Parses the start of a triangle after `facet`. Some programs omit the normal.
     fn facet(&mut self, token: (u32, u32)) -> StlStatement {
         let start = self.at;
         let next = self.token();
@@ -187,7 +187,7 @@ impl<'a> Statements<'a> {
         StlStatement { word, token, habit: Some("the rest of the line is skipped") }
     }
 
-    /// Parses `end` and the next word, which belongs to it.
+    /// Parses `end` and the next word as one keyword, for example `end loop`.
     fn end(&mut self, token: (u32, u32)) -> StlStatement {
         let next = self.token();
         let span = self.span(next);
@@ -203,7 +203,8 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Parses a statement whose first word is not a keyword of the format.
+    /// Parses a statement whose first word is not a keyword of the format: a comment, a color, or joined or split
+    /// keywords.
     fn unusual(&mut self, word: &[u8], token: (u32, u32)) -> StlStatement {
         let apart = Some("read as two words");
         if is_comment(word) {

@@ -1,4 +1,4 @@
-//! Writes triangles as STL, binary or as text, in pages.
+//! Writes triangles as binary or text STL, in pages.
 
 use super::reader::title_of;
 use super::{FACET_BYTES, HEADER_BYTES};
@@ -48,7 +48,7 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
 fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let is_blenders = job.options.scene.dialect == Dialect::Blender;
-    // Blender also computes the normals of faces.
+    // Blender's exporter computes normals and drops stored ones, even those of faces.
     let by_corner = |mesh: &Mesh| {
         let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
         if is_kept { 0 } else { mesh.normals.len() }
@@ -88,12 +88,12 @@ fn attributes(mesh: &Mesh) -> Option<&[u16]> {
     }
 }
 
-/// Whether a column has attributes of triangles.
+/// Whether a column contains the attributes of triangles.
 fn is_attribute(column: &Column) -> bool {
     column.name == "attribute" && column.offsets.is_none() && matches!(column.values, Values::U16(_))
 }
 
-/// Returns the header of the file that the scene was read from, unless its text was changed.
+/// Returns the header of the file that the scene was read from, if the first comment still equals its text.
 fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     let Some(&header) = scene.header.first_chunk().filter(|_| scene.header.len() == HEADER_BYTES - 4) else {
         return Ok(None);
@@ -102,7 +102,8 @@ fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     Ok(is_same.then_some(header))
 }
 
-/// Formats the header of a binary file: the first comment, truncated to fit, and the number of triangles.
+/// Formats the header of a binary file: the original header or the first comment, truncated to fit, then the number of
+/// triangles.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
@@ -123,13 +124,13 @@ fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// Triangles of a part.
+/// The triangles of a part.
 struct StlPiece<'a> {
     part: &'a Part<'a>,
     normals: Option<&'a Array<[f32; 3]>>,
     attributes: Option<&'a [u16]>,
     is_blenders: bool,
-    /// Number of triangles before it.
+    /// Number of triangles in the file before this piece.
     start: u64,
 }
 
@@ -144,7 +145,7 @@ impl<'a> StlPiece<'a> {
         StlPiece { part, normals, attributes: attributes(part.mesh), is_blenders, start }
     }
 
-    /// Prepares up to [`BATCH`] triangles, `faces` of the mesh.
+    /// Computes the normals and positions of up to [`BATCH`] triangles: `faces` of the mesh.
     fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
         let mesh = self.part.mesh;
         let frame = &self.part.frame;
@@ -190,7 +191,7 @@ impl<'a> StlPiece<'a> {
     }
 }
 
-/// Returns the unit normal of a triangle; zero if it has no area.
+/// Returns the unit normal of a triangle; zero if its area is 0 or not finite.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let [a, b, c] = [a, b, c].map(wide);
     let normal = cross(subtract(b, a), subtract(c, a));
@@ -199,8 +200,8 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
 }
 
-/// Returns the unit normal bit-identical to Blender: in f32, with its order of operations, and zero for small
-/// triangles.
+/// Returns the unit normal, bit-identical to Blender's: computed in f32, in Blender's order of operations, and zero for
+/// small triangles.
 fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let normal = cross(subtract(a, b), subtract(b, c));
     let square = dot(normal, normal);
@@ -236,7 +237,7 @@ impl<'a> StlPages<'a> {
         Ok(pages)
     }
 
-    /// Whether all objects are one text solid.
+    /// Whether to write all objects as one text solid, as Blender does.
     fn is_one_solid(&self) -> bool {
         self.options.ascii && self.options.dialect == Dialect::Blender
     }
@@ -284,7 +285,7 @@ impl StlPageSlot {
         Ok(())
     }
 
-    /// Writes triangles as text, with the lines that start and end their solid.
+    /// Writes triangles as text; before the first and after the last ones of a solid, also its `solid` and `endsolid`.
     fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &SceneWriteOptions) -> Result<()> {
         let name = name(&piece.part.object.name);
         let is_solid = options.dialect == Dialect::Common;
@@ -316,7 +317,7 @@ impl StlPageSlot {
     }
 }
 
-/// Returns a name for the file: with control characters the file would not be recognized as text.
+/// Replaces control characters, since with them the file would not be recognized as text.
 fn name(name: &str) -> Cow<'_, str> {
     if name.contains(|c: char| c.is_ascii_control()) {
         names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
@@ -347,7 +348,7 @@ struct StlText {
 
 const NORMAL: &[u8] = b"facet normal ";
 
-/// Defines the text around the numbers from these lines.
+/// Creates the [`StlText`] with these lines.
 macro_rules! stl_text {
     ($outer:literal, $vertex:literal, $end:literal, $is_blenders:literal) => {
         StlText {
@@ -368,7 +369,7 @@ macro_rules! stl_text {
 const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n", false);
 const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n", true);
 
-/// Writes triangles with shortest digits.
+/// Writes triangles with the fewest digits that read back as the same numbers.
 fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
     let lines = NumberLines::new(3, b' ', form.ends).python(form.is_blenders);
     let numbers = facets.as_flattened().as_flattened();
@@ -381,15 +382,15 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Resul
         }
         written += page.shortest_lines(&lines, written, &numbers[written..]);
         if is_between(written) {
-            // Remove the start of a triangle that does not follow.
+            // The text after a triangle includes the start of the next one, which may be missing or on another page.
             page.truncate(page.len() - NORMAL.len());
         }
         written == numbers.len()
     })
 }
 
-/// Writes a triangle whose positions have double precision. `normal` is its normal in single precision; if the mesh has
-/// none, it is computed from the exact positions.
+/// Writes a triangle whose positions have double precision. `normal_of_face` is its normal in single precision; unless
+/// the piece has stored normals, the normal is computed from the exact positions instead.
 fn exact_lines(
     text: &mut Out,
     piece: &StlPiece<'_>,
@@ -427,7 +428,7 @@ fn exact_lines(
     })
 }
 
-/// Writes three numbers separated by blanks.
+/// Writes three numbers separated by spaces.
 fn separated<T>(page: &mut Page<'_>, parts: [T; 3], mut write: impl FnMut(&mut Page<'_>, T)) {
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {
@@ -437,7 +438,7 @@ fn separated<T>(page: &mut Page<'_>, parts: [T; 3], mut write: impl FnMut(&mut P
     }
 }
 
-/// Writes triangles with `digits` decimals.
+/// Writes triangles with `digits` decimal places.
 fn fixed(text: &mut Out, mut facets: &[StlWrittenFacet], digits: usize, form: &StlText) -> Result<()> {
     let normals = FixedLine::new(NORMAL, digits);
     let vertices = FixedLine::new(form.vertex, digits);

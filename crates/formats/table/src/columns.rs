@@ -1,4 +1,4 @@
-//! Final columns of a table, and copying of chunks into their rows.
+//! Final columns of a table, into which the values of chunks are copied.
 
 use super::head::TableHead;
 use super::parse::TableParsed;
@@ -64,7 +64,8 @@ pub(super) struct ArrayForms(Vec<ArrayForm>);
 struct ArrayForm {
     /// Index of the first value stored as a float.
     floats_from: Option<usize>,
-    /// Ranges of values before it that are stored as u64s, because one of them does not fit in an i64.
+    /// Ranges of values before `floats_from` that are stored as u64s, because one of the values in each range does not
+    /// fit in an i64.
     unsigned: Vec<Range<usize>>,
     /// Number of integers that were rounded to floats.
     rounded: u64,
@@ -80,7 +81,7 @@ impl TableColumns {
     pub(super) fn new(head: &TableHead, layout: Layout, types: &ColumnTypes) -> Result<TableColumns> {
         let kinds = match layout {
             Layout::Columns | Layout::Points => &head.kinds[..],
-            // All have one type: the reader ensures that.
+            // All columns have one type: `reader::read` ensures that.
             Layout::Rows => head.kinds.get(..1).unwrap_or_default(),
         };
         let mut arrays = Vec::new();
@@ -103,7 +104,7 @@ impl TableColumns {
         self.arrays.iter().try_for_each(|array| array.reserve(rows.saturating_mul(self.width())))
     }
 
-    /// Determines which arrays have floats in the chunk that starts at `row`; writes the result for the chunk to
+    /// Determines which arrays store the values of the chunk that starts at `row` as floats; writes the result to
     /// `is_float`.
     pub(super) fn settle(
         &self,
@@ -145,7 +146,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Returns the statistics of wide integers in a chunk for an array.
+    /// Returns the statistics of the wide integers that a chunk has for an array.
     fn wide_column(&self, array: usize, parsed: &TableParsed) -> WideColumn {
         let columns = &parsed.wide_columns;
         match self.layout {
@@ -154,7 +155,7 @@ impl TableColumns {
         }
     }
 
-    /// Returns the values of a chunk for an array.
+    /// Returns the lane of a chunk's values that belong to an array.
     fn lane(&self, array: usize) -> TableColumnsLane {
         match self.layout {
             Layout::Columns | Layout::Points => TableColumnsLane { first: array, step: self.count },
@@ -193,7 +194,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Converts the values of a grid chunk, in place if there is one array.
+    /// Converts the values of a grid chunk into the columns, without a copy if there is only one array.
     ///
     /// # Safety
     /// No other thread uses the slots of `rows`, and `grid` has as many rows.
@@ -273,7 +274,7 @@ impl TableColumns {
     }
 }
 
-/// Internal error: grids have decimal points, so the parser makes none of integer columns.
+/// Internal error: the values of grids have decimal points, so the parser creates no grid with integer columns.
 fn no_floats() -> Error {
     Error::new(ErrorKind::Internal, "an integer column cannot store floats")
 }
@@ -288,7 +289,7 @@ impl TableTarget {
         }
     }
 
-    /// Whether its type is a float type from the start.
+    /// Whether the type of the array is a float type from the start.
     fn is_float(&self) -> bool {
         matches!(self, TableTarget::Typed(TypedColumn::F32(_) | TypedColumn::F64(_)))
     }
@@ -329,7 +330,7 @@ impl TableTarget {
         }
     }
 
-    /// Converts the values of a grid, from `first` on, to the slots of `range`.
+    /// Converts the values of a grid, from `first` on, into the slots of `range`.
     ///
     /// # Safety
     /// No other thread uses the slots of `range`.
@@ -392,7 +393,7 @@ fn finished_auto(values: Vec<i64>, form: ArrayForm, run: &RunOptions) -> Finishe
     FinishedArray { values: Values::F64(values.into()), rounded: rounded + newly_rounded }
 }
 
-/// Whether there is a negative value outside of these ascending ranges.
+/// Whether there is a negative value outside of the ascending ranges `unsigned`.
 fn has_negative(values: &[i64], unsigned: &[Range<usize>]) -> bool {
     let starts = std::iter::once(0).chain(unsigned.iter().map(|range| range.end));
     let ends = unsigned.iter().map(|range| range.start).chain([values.len()]);
@@ -414,8 +415,8 @@ macro_rules! stored {
 }
 stored!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
-/// Converts integers up to `from`, followed by the bits of floats, to floats in place; the integers in `unsigned` are
-/// u64s. Also returns how many integers were rounded.
+/// Converts values to floats in place: integers up to `from`, then the bits of floats. The integers in `unsigned` are
+/// u64s. Also returns the number of integers that were rounded.
 fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &RunOptions) -> (Vec<f64>, u64) {
     let is_rounded_signed = |exact: i64, nearest: f64| nearest as i128 != i128::from(exact);
     let signed = |bits: i64| {
@@ -437,8 +438,8 @@ fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &Ru
     (as_bits(values), rounded)
 }
 
-/// Replaces integers by the bits of floats; `nearest` returns the float and whether it is rounded. Returns how many
-/// are.
+/// Replaces integers by the bits of floats; `nearest` returns the float and whether it is rounded. Returns the number
+/// of rounded ones.
 fn convert(integers: &mut [i64], run: &RunOptions, nearest: impl Fn(i64) -> (f64, bool) + Sync) -> u64 {
     /// Values per parallel step.
     const PIECE: usize = 1 << 16;
@@ -473,7 +474,7 @@ fn as_bits<T: TableWord>(values: Vec<i64>) -> Vec<T> {
 }
 
 impl TableColumnsLane {
-    /// Fills all slots.
+    /// Fills all slots with the values of the lane.
     fn fill<S: Copy, T>(self, slots: &mut [MaybeUninit<T>], values: &[S], convert: impl Fn(S) -> T) {
         let values = values.get(self.first..).unwrap_or_default();
         // One loop per common number of columns, which the compiler unrolls.
@@ -485,7 +486,7 @@ impl TableColumnsLane {
         }
     }
 
-    /// Fills all slots, then overwrites the integers that are not exact as f64s.
+    /// Fills all slots, then overwrites those of integers that may not be exact as f64s.
     fn put<T: TableStored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
         self.fill(slots, values, T::from_f64);
         for wide in wides {

@@ -32,7 +32,7 @@ pub(super) struct TableHead {
     pub(super) keeps_all: bool,
     /// Types of the kept columns.
     pub(super) kinds: Vec<TableHeadKind>,
-    /// Names of the kept columns; empty without a header.
+    /// Name of each kept column; empty without a header.
     pub(super) names: Vec<String>,
     pub(super) missing: MissingValue,
     /// Byte range of the first row in the file, if it might have been names; otherwise empty.
@@ -51,7 +51,7 @@ impl TableHead {
     }
 }
 
-/// Searches for the head.
+/// Finds the head in the first lines.
 pub(super) struct TableFinder<'o> {
     format: TableFormat,
     options: &'o ParseOptions<TableReadOptions>,
@@ -61,7 +61,7 @@ pub(super) struct TableFinder<'o> {
     lines: u64,
     /// The line with the names, and its location.
     header: Option<(Vec<u8>, Diagnostic)>,
-    /// A line of names with an open quote, the lines after it, and its location.
+    /// Names whose last quote is still open, from one or more lines, and their location.
     open: Option<(Vec<u8>, Place)>,
     /// The last line if it is a comment, and its location.
     last_comment: Option<(Vec<u8>, Diagnostic)>,
@@ -97,7 +97,8 @@ fn is_numeric(byte: u8) -> bool {
 }
 
 /// Whether a field proves that a first row does not have names: a number with a point, a sign, an exponent or a decimal
-/// comma, a NUL byte, or several numbers separated by blanks, if a mistyped comma was detected as the separator.
+/// comma, a field with a NUL byte, or several numbers separated by white space, which occur if a mistyped comma was
+/// detected as the separator.
 fn is_value(field: &[u8]) -> bool {
     let mut words = field.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
     let is_several = words.next().is_some_and(|first| number::f64(first).is_some()) && words.peek().is_some();
@@ -119,7 +120,7 @@ fn has_position(names: &[u8], grammar: &Grammar) -> bool {
     scene::POSITION.into_iter().all(has)
 }
 
-/// Whether a field starts like a number: `3.O`.
+/// Whether a field starts like a number, as `3.O` does.
 fn starts_as_number(field: &[u8]) -> bool {
     field.iter().find(|byte| !b"+-.".contains(byte)).is_some_and(u8::is_ascii_digit)
 }
@@ -131,14 +132,15 @@ fn is_missing(field: &[u8]) -> bool {
     field.is_empty() || WORDS.into_iter().any(is_word) || spreadsheet_error(field) == field.len()
 }
 
-/// Blanks out the mark before the first name, which shows that the line is not a row: `//X Y Z` of CloudCompare, or `#`
-/// and `%` if these do not start comments. Keeps the mark if it is a name, so that the row has as many values.
+/// Replaces the mark before the first name, which shows that the line is not a row, with spaces: `//` as in `//X Y Z`
+/// of CloudCompare, or `#` or `%` if it does not start comments. Keeps the mark if it is itself a name: if there are as
+/// many names as the row has values, `row_count`, only with the mark.
 fn unmarked<'l>(line: &'l [u8], grammar: &Grammar, row_count: Option<usize>) -> Result<Cow<'l, [u8]>> {
     let start = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let mark = [&b"//"[..], b"#", b"%"].into_iter().find(|mark| line[start..].starts_with(mark));
     let Some(mark) = mark else { return Ok(line.into()) };
     let mut rest = try_copy(line, "names")?;
-    // Blanks keep the locations of names.
+    // Spaces preserve the locations of names.
     rest[start..start + mark.len()].fill(b' ');
     let is_named = grammar.fields(&rest).next().is_some_and(|first| !first.range.is_empty());
     let count = grammar.fields(&rest).count();
@@ -188,7 +190,8 @@ impl<'o> TableFinder<'o> {
         })
     }
 
-    /// Parses the lines of a text, at `offset` of the file; returns the head and the start of the first row.
+    /// Parses the lines of a text, which is at `offset` in the file. Returns the head and the start of the first row,
+    /// or `None` if the text has no row.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -256,7 +259,7 @@ impl<'o> TableFinder<'o> {
         Ok(true)
     }
 
-    /// Reports an unterminated quote.
+    /// Reports the unterminated quote of a header.
     fn refuse_open(&mut self, bytes: &[u8], place: Place, warnings: &mut Warnings) -> Result<()> {
         let (end, _) = line_end(bytes, 0);
         let line = TableLine { bytes: &bytes[..end], place };
@@ -349,7 +352,7 @@ impl<'o> TableFinder<'o> {
             _ if self.header.is_none() && self.is_points() => true,
             None => false,
             Some(names) => {
-                // A tab can be one of several blanks.
+                // A tab may also be part of the white space between fields.
                 let grammars = [self.separator(names), Separator::Blanks].map(|separator| self.grammar(separator));
                 let mut has_any = false;
                 for grammar in &grammars {
@@ -372,8 +375,8 @@ impl<'o> TableFinder<'o> {
         }
     }
 
-    /// Chooses the separator of a line: the first one with which all fields are numbers, otherwise the first one
-    /// present.
+    /// Chooses the separator of a line: of a tab, `;`, `,` and white space, the first one with which all fields are
+    /// numbers, otherwise the first one present.
     fn separator(&self, line: &[u8]) -> Separator {
         if let Some(given) = self.given() {
             return given;
@@ -381,7 +384,7 @@ impl<'o> TableFinder<'o> {
         let there = b"\t;,".iter().filter(|byte| self.comment.first() != Some(byte) && line.contains(byte));
         let mut there = there.map(|&byte| Separator::Byte(byte)).peekable();
         let first = there.peek().copied().unwrap_or(Separator::Blanks);
-        // A tab can be one of several blanks.
+        // A tab may also be part of the white space between fields.
         let mut separators = there.chain([Separator::Blanks]);
         separators.find(|&separator| self.fits(line, separator)).unwrap_or(first)
     }
@@ -443,7 +446,7 @@ impl<'o> TableFinder<'o> {
         };
         let bare = self.grammar(Separator::Blanks);
         let mut separator = self.separator(bare.content(sample));
-        // A row of one field is no evidence.
+        // A row of one field does not show the separator; the names can.
         if let Some((header, _)) = &header
             && separator == Separator::Blanks
             && bare.fields(bare.content(sample)).count() < 2
@@ -478,8 +481,8 @@ impl<'o> TableFinder<'o> {
         Ok(TableHead { grammar, field_count, kept: fields, keeps_all, kinds, names, missing, first_row })
     }
 
-    /// Returns the names in the comment before the first row, if there are as many as the row has values and x, y and z
-    /// are among them, as numpy's `savetxt` and scanners write them.
+    /// Returns the names in the comment directly before the first row, if there are as many as the row has fields, with
+    /// x, y and z among them. numpy's `savetxt` and scanners write such comments.
     fn names_in_comment(&mut self, row: &TableLine<'_>) -> Option<(Vec<u8>, Diagnostic)> {
         let (comment, diagnostic) = self.last_comment.take()?;
         if self.options.own.header != TableHeader::Auto {
@@ -562,7 +565,7 @@ impl<'o> TableFinder<'o> {
     fn kept(&self, field_count: usize, names: &[String]) -> Result<Vec<usize>> {
         let mut fields = Vec::new();
         if field_count == 0 {
-            return Ok(fields); // without any row there are no columns, whatever is asked for
+            return Ok(fields); // without any row there are no columns, whatever is requested
         }
         let Some(columns) = &self.options.own.columns else {
             fields.try_reserve_exact(field_count)?;
@@ -590,7 +593,7 @@ impl<'o> TableFinder<'o> {
         match &self.options.own.types {
             _ if count == 0 => {}
             ColumnTypes::Auto if self.layout == Layout::Points || self.is_points() => {
-                // Their digits decide whether a mesh keeps them as doubles.
+                // Coordinates are read as doubles: their digits decide whether the mesh keeps doubles.
                 let coordinate = TableHeadKind::F64;
                 let is_unnamed = names.iter().all(String::is_empty);
                 let places = names.iter().enumerate();

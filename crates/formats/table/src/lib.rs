@@ -1,27 +1,28 @@
 //! Reads and writes tables of numbers: csv, tsv, txt, npy, and point clouds as xyz and pts.
 //!
-//! Text tables have no specification. These are the rules here:
+//! Text tables have no common specification. This crate follows these rules:
 //!
 //! - A row is a line; its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
 //!   space. White space around a field is not part of it. Blank lines and comments are skipped. A comment does not
 //!   start directly after a letter, a digit or a point, or with an error value of a spreadsheet (`#N/A`). A first line
 //!   `sep=;` of a spreadsheet sets the separator.
-//! - All rows have as many fields as the first one; any other number is an error.
+//! - All rows have as many fields as there are names or, without names, as the first row has; any other number is an
+//!   error.
 //! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case, or their
 //!   spellings in C libraries (`1.#QNAN`, `-nan(ind)`). No locale, no digit grouping, no hexadecimal. They are
 //!   correctly rounded.
-//! - The first row contains names if not all of it is numbers, unless any of them has a point, a sign or an exponent:
-//!   then it is a row with an invalid value. So is a row of numbers with words for missing values or mistyped numbers
-//!   (`3.O`). A mark before the first name (`//X Y Z`) is not part of it, and the number of points can follow the names
-//!   of point columns on its own line. A comment directly above the first row has its names if there are as many, with
-//!   x, y and z among them.
-//! - Names and numbers can be in double quotes, within which two quotes mean one and separators are plain characters.
-//!   Only names can contain line breaks.
-//! - A column has integers if all its values are integers of at most 64 bits; -0 is not an integer.
+//! - The first row contains names if not all of its fields are numbers. But if any of its numbers has a point, a sign
+//!   or an exponent, or if its other fields are only words for missing values and mistyped numbers (`3.O`), it is a row
+//!   with an invalid value. A mark before the first name (`//X Y Z`) is not part of the name, and the number of points
+//!   can follow the names of point columns on a line of its own. A comment directly above the first row contains the
+//!   names if it has as many fields as the row, with x, y and z among them.
+//! - Names and numbers can be in double quotes, within which two quotes stand for one and separators are plain
+//!   characters. Only names can contain line breaks.
+//! - A column has integers if all its values are integers that fit one 64-bit type; -0 is not an integer.
 //!
 //! The first line of a `.pts` file can declare the number of points, and a point has x, y, z, intensity, red, green,
-//! blue (<https://paulbourke.net/dataformats/pts/>). `.xyz` files only have points, in any number of columns, whose
-//! meaning is a convention: see `scene`.
+//! blue (<https://paulbourke.net/dataformats/pts/>). The rows of `.xyz` files are points with any number of columns;
+//! the meaning of the columns is a convention: see `scene`.
 //!
 //! Where to look next: `reader` (the job), `head` (the first lines), `parse` (a chunk), `line` and `value` (the full
 //! rules), `columns` (the arrays), `writer` (text), `npy` (numpy arrays).
@@ -55,7 +56,7 @@ pub enum TableFormat {
     Csv,
     /// Tab-separated values.
     Tsv,
-    /// Blank-separated values, unless the first rows have another separator.
+    /// Values separated by white space, unless the first row has another separator.
     Txt,
     /// Points as lines of `x y z` and more columns.
     Xyz,

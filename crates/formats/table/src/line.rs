@@ -7,7 +7,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Grammar {
     pub(super) separator: Separator,
-    /// Start of comments; empty for no comments.
+    /// Bytes that start a comment; empty if there are no comments.
     pub(super) comment: Vec<u8>,
     /// Whether a comment can start inside a token, as in numpy's `loadtxt`.
     pub(super) splits_tokens: bool,
@@ -54,7 +54,7 @@ impl Grammar {
         line
     }
 
-    /// Returns the text of a comment line.
+    /// Returns the text of a comment line; `None` for other lines.
     pub(super) fn comment<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
         let line = line.trim_ascii_start();
         let rest = line.strip_prefix(&self.comment[..])?;
@@ -79,8 +79,9 @@ fn is_in_value(line: &[u8], at: usize) -> bool {
     at.checked_sub(1).and_then(|before| line.get(before)).is_some_and(is_part) || spreadsheet_error(&line[at..]) > 0
 }
 
-/// Returns the length of a spreadsheet's error value at the start of a text, or 0. It must be followed by a separator
-/// other than a blank, by a quote, or by the end of the line, so that comments in words stay comments.
+/// Returns the length of a spreadsheet's error value at the start of a text, or 0. The error value must be followed by
+/// a separator other than a space, by a quote, or by the end of the line, so that a sentence that starts with `#N/A` is
+/// still a comment.
 pub(super) fn spreadsheet_error(text: &[u8]) -> usize {
     const ERRORS: [&[u8]; 7] = [b"#N/A", b"#DIV/0!", b"#VALUE!", b"#REF!", b"#NUM!", b"#NAME?", b"#NULL!"];
     let error = ERRORS.into_iter().find(|error| text.starts_with(error));
@@ -119,7 +120,8 @@ impl Iterator for TableFields<'_> {
 }
 
 impl TableFields<'_> {
-    /// Parses a quoted field, which must end at a separator or the end of the line. Within it, two quotes mean one.
+    /// Parses a quoted field, which must end at a separator or the end of the line; `None` if there is none. Within the
+    /// field, two quotes stand for one.
     fn quoted(&mut self, start: usize) -> Option<TableField> {
         if self.line.get(start) != Some(&b'"') {
             return None;

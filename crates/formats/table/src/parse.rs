@@ -1,4 +1,4 @@
-//! Parses a chunk of a table's text to values: runs of plain rows in batches, all other lines one by one.
+//! Parses a chunk of a table's text into values: runs of plain rows in batches, all other lines one by one.
 
 use super::head::{TableHead, line_end};
 use super::line::{Grammar, OPEN, Quotes, TableField, spreadsheet_error};
@@ -25,11 +25,11 @@ pub(super) struct TableParsed {
     pub(super) singles: Vec<f32>,
     /// Kept values of all rows otherwise.
     pub(super) doubles: Vec<f64>,
-    /// All values, still as text, if the text is completely regular; the other arrays are then empty.
+    /// All values, still as text, if the text is completely regular; the arrays of values are then unused.
     pub(super) grid: Grid,
-    /// Integers without an exact f64, in the order of the values.
+    /// Integers that f64 may not represent exactly, in the order of the values.
     pub(super) wides: Vec<Wide>,
-    /// Statistics of these per column; empty if there are none.
+    /// Statistics of `wides` per column; empty if there are no wide integers.
     pub(super) wide_columns: Vec<WideColumn>,
     /// Whether each column has a value that is not an integer.
     pub(super) has_floats: Vec<bool>,
@@ -39,7 +39,7 @@ pub(super) struct TableParsed {
     pub(super) uncounted: BTreeMap<&'static str, u64>,
     /// Whether a complaint stops reading.
     pub(super) over: bool,
-    /// Start of the last row.
+    /// Offset of the last row in the padded text.
     pub(super) last_row: usize,
     /// Number of line ends in the text, if it was parsed to its end.
     pub(super) line_count: u64,
@@ -51,7 +51,7 @@ pub(super) struct TableParsed {
     unquoted: Vec<u8>,
 }
 
-/// A row that is skipped, and why.
+/// A fault in a row, which is skipped if reading continues.
 pub(super) struct TableComplaint {
     pub(super) code: &'static str,
     /// Offset in the chunk's text.
@@ -91,7 +91,7 @@ impl TableParsed {
         Ok(())
     }
 
-    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
+    /// Frees the memory if an unusually long line made it large, because each slot is budgeted at `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = self.grid.heap_bytes()
             + self.unquoted.capacity()
@@ -135,7 +135,7 @@ impl TableParser<'_> {
             if result.is_err() || out.complaints.is_empty() {
                 return result.and_then(|()| self.sum_wides(out));
             }
-            // Parse the original text again, for messages with quotes.
+            // Parse the original text again, so that messages show the quotes.
             out.clear(self.head.columns())?;
         }
         if max_rows == usize::MAX && self.grid(text, out)? {
@@ -169,8 +169,8 @@ impl TableParser<'_> {
         Ok(())
     }
 
-    /// Copies the text without its quotes, if its first line has some and all enclose simple fields; returns the end of
-    /// the copy, which starts at the same offset.
+    /// Copies the text without its quotes, if its first line has quotes and all quotes enclose simple fields; returns
+    /// the end of the copy, which starts at the same offset.
     fn unquote(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<Option<usize>> {
         let (line_end, _) = line_end(&text.padded[..text.end], text.start);
         if memchr::memchr(b'"', &text.padded[text.start..line_end]).is_none() {
@@ -191,7 +191,7 @@ impl TableParser<'_> {
         Ok(end)
     }
 
-    /// Parses up to `max_rows` rows of the text into `out`, which is clear.
+    /// Parses up to `max_rows` rows of the text into `out`, which must have been cleared.
     fn parse_text(
         &self,
         text: TableChunkText<'_>,
@@ -216,7 +216,8 @@ impl TableParser<'_> {
         Ok(())
     }
 
-    /// Indexes the text as a grid, if it is one: its values are converted only once they have slots.
+    /// Indexes the text as a grid, if it is one, and returns whether it is. The values of a grid are converted only
+    /// once they have slots.
     fn grid(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<bool> {
         let columns = self.head.columns();
         let is_fit = self.head.is_f32()
@@ -277,9 +278,9 @@ impl TableParser<'_> {
         Ok(index.next_start())
     }
 
-    /// Returns the first offset from `from` on that may be a quote or the start of a comment, or `end`; there is none
-    /// before `earliest`. Skipped fields are not parsed, so such a byte in them is found only here; after it,
-    /// separators may be plain characters.
+    /// Returns the offset of the first byte, from `from` on, that may be a quote or the start of a comment, or `end` if
+    /// there is none. The caller knows that there is none before `earliest`. Fields that are not kept are not parsed,
+    /// so such a byte in them is found only here; after it, separators may be plain characters.
     fn special(&self, text: TableChunkText<'_>, from: usize, earliest: usize, end: usize) -> usize {
         if earliest > from {
             return earliest;
@@ -289,8 +290,8 @@ impl TableParser<'_> {
         memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
     }
 
-    /// Parses rows with the same number of fields as the first one, until a value needs the full rules; returns how
-    /// many.
+    /// Parses up to `rows` rows with the expected number of fields, until a value needs the full rules; returns the
+    /// number of rows parsed.
     fn rows(
         &self,
         text: TableChunkText<'_>,
@@ -361,7 +362,8 @@ impl TableParser<'_> {
         Ok(rows * columns)
     }
 
-    /// Parses the large ones among `count` integers again; returns how many values are correct.
+    /// Parses the values among the first `count` that are marked as wide integers again; returns the number of values
+    /// before the first one that does not fit its column.
     fn wides(
         &self,
         text: TableChunkText<'_>,
@@ -383,8 +385,8 @@ impl TableParser<'_> {
         Ok(count)
     }
 
-    /// Checks that the values fit their columns, and parses f32s again if rounding twice would be wrong. Returns how
-    /// many rows are correct.
+    /// Checks that the values fit their columns, and parses f32s again if rounding twice may be wrong. Returns the
+    /// number of rows before the first one with a value that does not fit.
     fn checked(
         &self,
         text: TableChunkText<'_>,
@@ -457,7 +459,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Returns the value of an empty field in a row with others, if missing values are allowed.
+    /// Returns the value of an empty field in a row with other fields, if missing values are allowed.
     fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
         let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
         let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
@@ -568,7 +570,7 @@ impl TableParser<'_> {
             return Ok(f64_of(f64::NAN));
         }
         TableValue::from_token(token, kind).or_else(special).ok_or_else(|| {
-            // At most as much as a message shows.
+            // A message shows no more than this.
             let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
             let shown = names::shown(&shown);
             let diagnostic = match (kind, TableValue::from_token(token, TableHeadKind::Auto)) {

@@ -1,6 +1,6 @@
-//! Writes tables in parts, by several threads: the text before the rows, and the rows of a part.
+//! Formats tables in parts, on several threads: first everything before the rows, then the rows of each part.
 //!
-//! `writer` and `npy` convert rows to bytes. Nothing here decides which rows come next.
+//! `writer` and `npy` convert rows to bytes. The caller determines the order of the parts.
 
 use super::TableFormat;
 use super::npy::writer as npy;
@@ -16,7 +16,7 @@ pub struct RowParts<'o> {
     style: FormatOptions<'o, TableWriteOptions>,
 }
 
-/// Formatted rows; reused memory.
+/// Formatted rows of a part. The memory can be reused for other parts.
 #[derive(Default)]
 pub struct RowPartText {
     lines: TablePageSlot,
@@ -24,11 +24,11 @@ pub struct RowPartText {
 }
 
 impl<'o> RowParts<'o> {
-    /// Starts a file with the columns of a table and its number of rows; its values are not needed yet.
+    /// Starts a file with the columns of `table` and its number of rows; the columns must not have values yet.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists, or if the options do not
-    /// fit the columns.
+    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists or values, or if the options
+    /// do not fit the columns.
     pub fn start(
         table: &Table,
         comments: &[String],
@@ -45,10 +45,11 @@ impl<'o> RowParts<'o> {
         Ok(RowParts { format, style })
     }
 
-    /// Formats rows.
+    /// Formats the rows of a part into `text`.
     ///
     /// # Errors
-    /// As for [`RowParts::start`].
+    /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists or a wrong number of rows,
+    /// or if the options do not fit the columns.
     pub fn format(&self, part: &Table, text: &mut RowPartText) -> Result<()> {
         let rows = Rows::of_table(part)?;
         match self.format {

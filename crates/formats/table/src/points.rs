@@ -1,5 +1,5 @@
-//! Converts the positions of a scene to rows of a table, with the colors and normals that all of them have, and warns
-//! about everything in the scene that a table cannot store.
+//! Converts the positions of a scene to rows of a table, with colors and with normals if all positions have them, and
+//! warns about everything in the scene that the table does not store.
 //!
 //! Copies nothing: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` is the
 //! opposite direction.
@@ -13,7 +13,7 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Material, Mesh, Scene};
 
-/// A scene as points: the rows, and the attributes they have.
+/// A scene as points: the rows, and which attributes the points have.
 pub struct Points<'a> {
     parts: &'a [Part<'a>],
     format: TableFormat,
@@ -26,7 +26,7 @@ pub struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
-    /// Collects the positions of all parts, once per part.
+    /// Collects the positions of all parts that write positions.
     pub fn of_parts(parts: &'a [Part<'a>], format: TableFormat) -> Result<Points<'a>> {
         let is_colored = |mesh: &Mesh| mesh.colors.len() == mesh.positions.len();
         let has_normals =
@@ -86,7 +86,7 @@ impl<'a> Points<'a> {
     }
 
     /// Warns about everything in the scene that the table does not store. `materials` are the scene's materials;
-    /// `has_names` is false if column names are not written although the caller did not ask for that.
+    /// `has_names` is `false` if column names are not written and the caller did not request that.
     pub fn note_losses(
         &self,
         scene: &Scene,
@@ -157,7 +157,8 @@ impl ByteColors {
     }
 }
 
-/// Returns the other columns of the positions; for files without column names only the intensity.
+/// Returns the vertex columns to write: for formats without column names only the intensity, otherwise all with a
+/// number per position.
 fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
     let mut columns = Vec::new();
     for column in &mesh.vertex_columns {

@@ -1,7 +1,7 @@
 //! Reads text into a table, as a chunked pipeline job.
 //!
-//! First, an ordered step finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]), get
-//! their row numbers in order, and are copied to those rows in parallel ([`super::columns`]).
+//! First, an ordered step finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]),
+//! assigned their row numbers in order, and copied to these rows in parallel ([`super::columns`]).
 
 use super::TableFormat;
 use super::columns::{ArrayForms, FinishedArray, Layout, TableColumns};
@@ -25,14 +25,14 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Text bytes per chunk: text and values of a chunk fit in a core's private cache (2 MiB here).
+/// Text bytes per chunk. The text and the values of a chunk fit in a core's private cache of 2 MiB.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Slot size as a multiple of the chunk size: text, values with few digits, and spare capacity.
+/// Slot size as a multiple of the chunk size: the text, values with few digits, and spare capacity.
 const SLOT_FACTOR: usize = 6;
 
 /// Result of reading a table's text.
 pub struct TableText {
-    /// Column names in the header; empty without a header.
+    /// Name of each column; empty without a header.
     pub names: Vec<String>,
     /// An array per column, or one array of all rows.
     pub values: Vec<Values>,
@@ -57,9 +57,9 @@ impl TableText {
 /// A chunk in flight.
 struct TableSlot {
     text: Text,
-    /// Start of the rows in the text; its end if they start later.
+    /// Start of the rows in the padded text; the end of the text if the rows start in a later chunk.
     body: usize,
-    /// Whether the head was complete when the chunk was read, so that it can have rows.
+    /// Whether the head ends in this chunk or before it, so that the chunk can have rows.
     is_body: bool,
     /// Error from reading the text.
     failed: Option<Error>,
@@ -67,7 +67,7 @@ struct TableSlot {
     parsed: TableParsed,
     /// Range of the chunk's rows.
     rows: std::ops::Range<usize>,
-    /// Whether each column has floats.
+    /// Whether each array stores the values of this chunk as floats.
     is_float: Vec<bool>,
 }
 
@@ -281,8 +281,8 @@ impl TableJob<'_, '_> {
         Ok(())
     }
 
-    /// Estimates the number of rows of the input from this chunk, so that the columns need not grow, which costs page
-    /// faults. Excess capacity is returned at the end, untouched.
+    /// Estimates the number of rows of the input from this chunk, so that the columns need not grow, since growth costs
+    /// page faults. Excess capacity is never touched, and is returned at the end.
     fn expected_rows(&self, slot: &TableSlot, max_rows: Option<usize>) -> Option<usize> {
         let size = self.chunks.size()?;
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
@@ -291,7 +291,8 @@ impl TableJob<'_, '_> {
         Some(rows.min(max_rows.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
     }
 
-    /// Returns an error if the rows exceed the limit; nothing after that matters.
+    /// Returns an error if the rows exceed the limit. The chunk is then parsed again up to the first row beyond the
+    /// limit, so that only complaints before that row are reported.
     fn excess(&self, state: &TableState<'_>, head: &TableHead, slot: &mut TableSlot) -> Result<Option<Error>> {
         let limit = self.options.limits.elements;
         let room = usize::try_from(limit).unwrap_or(usize::MAX).saturating_sub(state.row_count);
@@ -362,7 +363,7 @@ fn finish(mut job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> R
     Ok(TableText { names: head.names, values, row_count, comments: finder.comments, warnings, threads })
 }
 
-/// Warns about rounded integers in columns with values other than 64-bit integers.
+/// Warns about integers that were rounded because their column also has values other than 64-bit integers.
 fn note_rounded(
     arrays: &[FinishedArray],
     names: &[String],

@@ -1,10 +1,11 @@
 //! Converts a table to the points of a scene, including unnamed columns. `points` is the opposite direction.
 //!
-//! Positions are columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colors `red`, `green`, `blue` and `alpha` (also `r`,
-//! `g`, `b`, `a`), in any case. Columns without names are interpreted by order: the first three are a position. Then
-//! follow, if the number of columns permits, an intensity, then a color if three columns are non-negative integers, and
-//! a normal otherwise. A second group of such integers is a normal too. Our writer puts a decimal point in at least one
-//! value of a normal, so our files are read back unchanged. Integer colors are from 0 to 255, floats from 0 to 1.
+//! Positions are the columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colors `red`, `green`, `blue` and optionally
+//! `alpha` (also `r`, `g`, `b`, `a`), in any case. Columns without names are interpreted by order. The first three are
+//! a position. The next one is an intensity if the number of columns after it is a multiple of three. Of the next two
+//! groups of three columns, the first one whose values are all non-negative integers is a color, and the first other
+//! one is a normal. The writer of this crate never writes normals as integers, so its files are read back unchanged.
+//! Integer colors are from 0 to 255, floats from 0 to 1.
 
 use super::TableFormat;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -57,7 +58,8 @@ fn is_natural(values: &Values) -> bool {
     }
 }
 
-/// Guesses the roles of unnamed columns from whether each has natural numbers, as colors have.
+/// Guesses the names of unnamed columns. `natural` states whether each column may be a color, because all its values
+/// are non-negative integers.
 fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     let rest = natural.get(3..).unwrap_or_default();
     let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
@@ -72,7 +74,7 @@ fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
 }
 
-/// Returns which columns may be colors; the first three are never used.
+/// Returns whether each column may be a color; the first three never are.
 fn natural<'a>(values: impl Iterator<Item = &'a Values>) -> Vec<bool> {
     values.enumerate().map(|(place, values)| place >= 3 && is_natural(values)).collect()
 }
@@ -88,7 +90,7 @@ pub fn name_points(columns: &mut [Column]) {
     }
 }
 
-/// Returns how many columns lose or change their name when they are read from a point file without names.
+/// Returns the number of columns that lose or change their name when they are read from a point file without names.
 pub fn unrestored_names(columns: &[Column]) -> u64 {
     let is_normal = |column: &Column| NORMAL.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
     let mut natural = natural(columns.iter().map(|column| &column.values));
@@ -169,8 +171,8 @@ impl TablePoints<'_> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }
 
-    /// Removes the columns of positions, and combines them to 32-bit floats and, if needed, to doubles. `None` if a
-    /// column is missing.
+    /// Removes the columns of positions, and combines them into one array of 32-bit floats and, if needed, one of
+    /// doubles. `None` if a column is missing.
     fn positions(&mut self, target: &mut PointTarget<'_>) -> Result<Option<TablePositions>> {
         let is_exact = self.are_exact(target)?;
         let exact = if is_exact { self.gather(POSITION, |value| value)? } else { None };
@@ -211,7 +213,7 @@ impl TablePoints<'_> {
         PrecisionWatch::of(loss).finish(pass, Some(single), target.faults, target.file, target.warnings)
     }
 
-    /// Removes columns, and combines them into one array.
+    /// Removes columns, and combines them into one array; `None` if any is missing.
     fn take<const N: usize>(
         &mut self,
         names: [&str; N],
@@ -229,7 +231,7 @@ impl TablePoints<'_> {
         Ok(rows)
     }
 
-    /// Combines columns into one array; `None` if any is missing.
+    /// Copies columns into one array; `None` if any is missing.
     fn gather<T: Zero + Send + Sync, const N: usize>(
         &self,
         names: [&str; N],
@@ -257,7 +259,8 @@ impl TablePoints<'_> {
 
     fn colors(&mut self) -> Result<Option<Array<[f32; 4]>>> {
         for names in [COLOR, COLOR_SHORT] {
-            // All of them decide together: a 1 may be the largest float, or the smallest step above 0.
+            // A 1 may be the largest float or the smallest byte above 0, so the values are from 0 to 255 only if all of
+            // these columns have integers.
             let mut columns = names.iter().filter_map(|name| self.find(name));
             let factor = if columns.all(|column| is_integer(&self.columns[column].values)) { 255.0 } else { 1.0 };
             let unit = move |value: f64| (value / factor) as f32;
@@ -295,7 +298,8 @@ impl FoundLoss {
     }
 }
 
-/// Adds the precision that doubles lose; binary numbers have no digits, so all that are not 32-bit floats count.
+/// Adds the precision that doubles lose as 32-bit floats. Binary numbers have no decimal digits, so all of them that
+/// are not 32-bit floats count.
 fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss {
     let mut places = 0;
     for &value in values {
@@ -313,7 +317,7 @@ fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss
     sum
 }
 
-/// Writes a part of a column to one component of each row.
+/// Copies the values of a column, from `first` on, to component `place` of each row.
 fn spread<T: Copy, const N: usize>(
     rows: &mut [[T; N]],
     place: usize,

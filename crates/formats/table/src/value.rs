@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 /// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TableHeadKind {
-    /// Integers, as long as all values are integers.
+    /// Integers if all values are integers, otherwise f64s.
     Auto,
     F32,
     F64,
@@ -80,7 +80,7 @@ impl Wide {
 pub(super) struct WideColumn {
     /// Number of integers that f64 cannot represent.
     pub(super) rounded: u64,
-    /// Whether any fits a u64, but not an i64.
+    /// Whether any integer fits a u64, but not an i64.
     pub(super) has_unsigned: bool,
     /// Whether any value is negative; only determined if `has_unsigned`.
     pub(super) has_negative: bool,
@@ -113,11 +113,12 @@ pub(super) fn range_of(scalar: Scalar) -> RangeInclusive<i128> {
     }
 }
 
-/// Whether a parsed number certainly equals the column's value.
+/// Whether the conversion of a parsed number to the type of a column is certainly correct.
 pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
     match kind {
         TableHeadKind::Auto | TableHeadKind::F64 => true,
-        // Neither halfway between two f32s, nor so small that f32s have fewer bits.
+        // Rounding to f64 and then to f32 can differ from rounding once only if the f64 is halfway between two f32s,
+        // or so small that f32s have fewer bits.
         TableHeadKind::F32 => {
             number.to_bits() & 0x1FFF_FFFF != 0x1000_0000 && (number == 0.0 || number.abs() >= 1.2e-38)
         }
@@ -178,7 +179,7 @@ impl TableValue {
         Some(TableValue { number, mark, wide: (size > MAX_EXACT).then_some(WideInteger::Exact(whole)) })
     }
 
-    /// Stores the integer if it is wide.
+    /// Adds the integer to `wides` if it is wide.
     pub(super) fn note_wide(&self, cell: usize, wides: &mut Vec<Wide>) -> Result<()> {
         let Some(wide) = self.wide else { return Ok(()) };
         let whole = match wide {

@@ -1,7 +1,8 @@
 //! Writes a table as text, in pages of rows formatted in parallel.
 //!
-//! Columns are described by lanes: values of an array at equal steps, so that positions of a mesh are columns without a
-//! copy. Float lanes with the same type and digits are written in whole lines, all others value by value.
+//! Columns are described by lanes: every n-th value of an array, so that each axis of a mesh's positions is a column
+//! without a copy. If all lanes are floats with the same type and digits, whole lines are written at once, otherwise
+//! value by value.
 
 use super::TableFormat;
 use super::scene::NORMAL;
@@ -24,10 +25,10 @@ const PAGE_BYTES: usize = 256 << 10;
 const VALUE_BYTES: usize = 10;
 /// Slot size as a multiple of the page size: text can be longer than estimated.
 const SLOT_FACTOR: usize = 4;
-/// Rows to gather at a time: they stay in the L1 cache.
+/// Number of rows to gather at a time, so that they stay in the L1 cache.
 const TILE_ROWS: usize = 256;
 
-/// Rows to write: names, and consecutive blocks.
+/// Rows to write: the names of columns, and consecutive blocks of rows.
 #[derive(Default)]
 pub struct Rows<'a> {
     /// Name of each column; empty if it has none.
@@ -39,7 +40,7 @@ pub struct Rows<'a> {
 pub(crate) struct TableBlock<'a> {
     pub(crate) row_count: usize,
     pub(crate) lanes: Vec<TableWriterLane<'a>>,
-    /// Transform of its positions and normals, if any.
+    /// Transform of the block's positions and normals, if any.
     pub(crate) placed: Option<Placed<'a>>,
 }
 
@@ -106,7 +107,7 @@ pub(super) struct TablePages<'a> {
     page_rows: usize,
     /// First page of each block, followed by the number of pages.
     first_pages: Vec<u64>,
-    /// Digits of all values, if they are the same.
+    /// Digits of all columns, if they are the same.
     same_digits: Option<Digits>,
 }
 
@@ -121,7 +122,7 @@ pub(super) struct TablePageSlot {
     tile64: Vec<f64>,
 }
 
-/// Fails unless a table consists of numbers, in complete columns.
+/// Fails if a column contains lists, or does not have as many rows as the table.
 pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
         let name = names::shown(&column.name);
@@ -296,7 +297,7 @@ pub(super) fn plan<'a>(
     let row_bytes = VALUE_BYTES * count.max(1);
     let page_rows = (page_bytes / row_bytes).max(1);
     let same_digits = digits.first().copied().filter(|first| digits.iter().all(|digits| digits == first));
-    // All rows without columns fit on a page of no lines.
+    // Rows without columns are not written as lines, so there are no pages.
     let first_pages = if count == 0 { vec![0; rows.blocks.len() + 1] } else { rows.first_pages(page_rows)? };
     Ok(TablePages { rows, digits, style, delimiter, has_header, page_rows, first_pages, same_digits })
 }
@@ -443,7 +444,8 @@ impl TablePages<'_> {
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }
 
-    /// Writes rows in whole lines; returns `false` if any lane has another type or NaN, or needs a decimal point.
+    /// Writes rows in whole lines; returns `false` without writing if the columns have different digits, or if any lane
+    /// has another type, has NaN, or needs a decimal point.
     fn tile<R: TableFloat>(
         &self,
         lanes: &[TableWriterLane<'_>],
@@ -595,7 +597,7 @@ fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &
     })
 }
 
-/// Writes rows of values with shortest digits.
+/// Writes rows of values with the fewest digits that read back as the same numbers.
 fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(count, delimiter, [b"\n"]);
     let mut written = 0;

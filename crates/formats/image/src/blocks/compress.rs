@@ -1,4 +1,4 @@
-//! Compresses images to textures, in parallel over rows of blocks of all mip levels.
+//! Compresses images into textures, in parallel over rows of blocks of all mip levels.
 //!
 //! Pixels are converted four rows at a time, and only if they are not already in the encoder's layout. Sizes that are
 //! not multiples of 4 are padded by repeating the last pixel and the last row. Does not read or write files.
@@ -15,7 +15,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_pipeline::run::{Phase, span};
 
 polyhaul_model::choices! {
-    /// How much time to spend on blocks. BC1, BC3, BC4 and BC5 have one quality.
+    /// The quality of compressed blocks; higher quality takes more time. BC1, BC3, BC4 and BC5 have only one quality.
     #[derive(Hash)]
     #[non_exhaustive]
     pub enum BlockQuality = Normal {
@@ -31,7 +31,7 @@ polyhaul_model::choices! {
 /// Approximate number of pixels per parallel step.
 const PIECE_PIXELS: usize = 1 << 14;
 
-/// Compresses an image and its mip levels, largest first, to a texture.
+/// Compresses an image and its mip levels, largest first, into a texture.
 ///
 /// BC1, BC3, BC4, BC5, BC6H and BC7 are encoded by Intel's ISPC texture compressor, on x86-64 and AArch64 with Linux
 /// (GNU), macOS and Windows (MSVC). BC1 is written without alpha. A texture with one channel stores the first channel
@@ -52,9 +52,10 @@ const PIECE_PIXELS: usize = 1 << 14;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if there are no levels, or if a level does not have half the size of the previous one;
-/// [`ErrorKind::Unsupported`] for BC2 and signed blocks, and for all blocks on other systems;
-/// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if there are no levels, if an image is empty or inconsistent, if a level does not have half the
+/// size of the previous one, or if plain pixels do not have 1, 2 or 4 channels; [`ErrorKind::Unsupported`] for BC2 and
+/// signed blocks, and for all blocks on other systems; [`ErrorKind::Cancelled`] if the job was cancelled;
+/// [`ErrorKind::Memory`] if there is not enough memory.
 pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, run: &RunOptions) -> Result<Texture> {
     let Some(first) = levels.first() else {
         return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
@@ -254,7 +255,7 @@ impl BlockLayout {
     }
 }
 
-/// Borrows the strip from the image if its layout is the encoder's, to avoid a copy.
+/// Borrows the strip from the image, to avoid a copy, if the image has the encoder's layout.
 fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>> {
     let Samples::U8(samples) = &image.samples else { return None };
     let is_same = layout.texel == Texel::U8 && image.channels.count() == layout.channels;
@@ -322,7 +323,7 @@ fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
 
 /// Stores floats as texture samples.
 fn store(values: &[f32], texel: Texel, to: &mut [u8]) {
-    // `as` truncates, so adding 0.5 rounds; it also saturates and turns NaN into 0.
+    // `as` truncates, so adding 0.5 rounds to nearest; `as` also saturates, and turns NaN into 0.
     match texel {
         Texel::U8 => values.iter().zip(to).for_each(|(&v, to)| *to = (f64::from(v) * 255.0 + 0.5) as u8),
         Texel::U16 => values.iter().zip(to.as_chunks_mut().0).for_each(|(&v, to)| {

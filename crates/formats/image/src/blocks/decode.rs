@@ -1,7 +1,7 @@
-//! Decodes textures to images, in parallel over rows of blocks.
+//! Decodes textures into images, in parallel over rows of blocks.
 //!
-//! Only this module uses the decoding library, `bcdec_rs`, which is safe Rust. It is only called with whole blocks and
-//! space for 4 x 4 pixels.
+//! Only this module uses the decoding library, `bcdec_rs`, which is safe Rust. The library is called only with whole
+//! blocks and space for 4 x 4 pixels.
 
 use crate::samples::half::of_half;
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -21,8 +21,8 @@ const SHARE_PIXELS: usize = 64 << 10;
 ///
 /// - BC1, BC2, BC3, BC7 and plain pixels with four channels become RGBA; BC4 and plain pixels with one channel, gray;
 ///   BC5 and plain pixels with two channels, red and green with a blue of 0; BC6H, RGB.
-/// - Samples have 8 bits, or 16 bits for plain ones with 16 bits. Floats of any size and signed values become floats;
-///   the latter from -1 to 1.
+/// - Samples have 8 bits, or 16 bits for plain pixels with 16-bit samples. Floats of any size and signed values become
+///   floats; signed values become floats from -1 to 1.
 ///
 /// ```
 /// use polyhaul_model::{Encoding, Samples, Texture};
@@ -38,7 +38,8 @@ const SHARE_PIXELS: usize = 64 << 10;
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the texture has no such image, or an encoding with an invalid number of channels.
+/// [`ErrorKind::Usage`] if the texture has no such image, or an encoding with an invalid number of channels;
+/// [`ErrorKind::Cancelled`] if the job was cancelled; [`ErrorKind::Memory`] if there is not enough memory.
 pub fn decode(texture: &Texture, level: usize, image: usize, options: &RunOptions) -> Result<Image> {
     let [width, height, _] = texture.level_size(level);
     let bytes = texture.encoding.image_bytes(width, height).and_then(|size| {
@@ -105,7 +106,7 @@ struct BlockGrid<'a> {
 }
 
 impl BlockGrid<'_> {
-    /// Decodes all blocks. Decoded pixels have `from` samples, pixels of the image `to`; additional ones are 0.
+    /// Decodes all blocks. Decoded pixels have `from` samples, and pixels of the image `to`; additional samples are 0.
     fn decode<T: Copy + Default + Send>(
         &self,
         from: usize,
@@ -192,7 +193,7 @@ fn plain(bytes: &[u8], channels: u8, texel: Texel) -> Result<(Channels, Samples)
     Ok((kind, samples))
 }
 
-/// Converts pixels of `from` samples to pixels of `to` samples; additional ones are 0.
+/// Converts pixels of `from` samples to pixels of `to` samples; additional samples are 0.
 fn widened<const SIZE: usize, T: Copy + Default>(
     bytes: &[u8],
     [from, to]: [usize; 2],

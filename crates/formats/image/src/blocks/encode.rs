@@ -1,8 +1,8 @@
 //! Encodes rows of blocks with Intel's ISPC texture compressor.
 //!
-//! Only this file uses the library. It calls the kernels directly, without the library's wrappers, whose C++ code needs
-//! the C++ runtime. Each call compresses one row of blocks; a block depends only on its own pixels. The kernels
-//! dispatch on the CPU: AVX2 and AVX-512 produce the same bytes, CPUs without them round a few percent of blocks
+//! Only this file uses the library, and calls its kernels directly, without the library's wrappers, whose C++ code
+//! needs the C++ runtime. Each call compresses one row of blocks; a block depends only on its own pixels. The kernels
+//! dispatch on the CPU: AVX2 and AVX-512 produce the same bytes, and CPUs without AVX2 round a few percent of blocks
 //! differently. `compress` prepares the pixels.
 
 use super::compress::BlockQuality;
@@ -36,7 +36,7 @@ pub(super) fn kernel_input(encoding: Encoding) -> Option<(usize, usize)> {
     }
 }
 
-/// Compresses a row of blocks to `blocks`, which must have the exact size.
+/// Compresses a row of blocks into `blocks`, which must have the exact size.
 pub(super) fn encode(encoding: Encoding, quality: BlockQuality, strip: Strip<'_>, blocks: &mut [u8]) -> Result<()> {
     let fits = || {
         let (samples, bytes) = kernel_input(encoding)?;

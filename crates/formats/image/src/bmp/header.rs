@@ -26,8 +26,9 @@ use polyhaul_model::pixels::check_size;
 
 /// Size of the file header.
 const FILE_BYTES: usize = 14;
-/// Size of the oldest second header, and of the first one with all required fields.
+/// Size of the oldest second header, BITMAPCOREHEADER.
 const CORE_BYTES: usize = 12;
+/// Size of BITMAPINFOHEADER.
 const INFO_BYTES: usize = 40;
 /// Size of the OS/2 2 header, which may be truncated anywhere after the bits per pixel.
 const OS2_BYTES: usize = 64;
@@ -97,7 +98,7 @@ impl BmpPixels {
 
 /// Both headers as bytes, and the input.
 struct BmpRaw<'p, 'a> {
-    /// Zero-padded if the second header is shorter.
+    /// Zero-padded if the second header is shorter than the maximum.
     bytes: [u8; FILE_BYTES + MAX_BYTES],
     size: usize,
     pieces: &'p mut Pieces<'a>,
@@ -230,7 +231,7 @@ impl BmpRaw<'_, '_> {
     }
 }
 
-/// Reads everything before the pixels, and the masks and palette.
+/// Reads everything before the pixels: both headers, the masks and the palette.
 pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<BmpHeader> {
     let head: [u8; FILE_BYTES + 4] = pieces.head("header")?;
     let mut raw = BmpRaw { bytes: [0; FILE_BYTES + MAX_BYTES], size: 0, pieces };

@@ -2,9 +2,9 @@
 //!
 //! Choices where programs interpret BMP files differently:
 //!
-//! - 32-bit pixels have alpha if a header of at least 56 bytes contains a mask for it and declares that masks are used;
-//!   otherwise their last byte is ignored.
-//! - Samples have 8 bits, or 16 bits if a channel mask has more than 8, rounded to nearest.
+//! - Pixels have alpha if the header declares that masks are used, and there is one for alpha: in a header of at least
+//!   56 bytes, or after a header of 40 bytes with compression 6. Otherwise the last byte of 32-bit pixels is ignored.
+//! - Samples have 8 bits, or 16 bits if a channel mask has more than 8 bits, rounded to nearest.
 //! - Pixels skipped by runs (RLE) have the first color of the palette, or are black without a palette. A run that
 //!   exceeds its row is cut, as in all common readers (`cut-run`). A move outside of the image and an index outside of
 //!   the palette are errors.

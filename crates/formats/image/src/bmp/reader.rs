@@ -1,4 +1,4 @@
-//! Decodes the pixels of a BMP file to an image.
+//! Decodes the pixels of a BMP file into an image.
 
 use super::header;
 use super::header::{BmpHeader, BmpPalette, BmpPixels};

@@ -19,8 +19,9 @@ use std::mem::MaybeUninit;
 
 /// Approximate bytes per read.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Limit on skipped pixels in bytes: a constant, plus a multiple of the bytes read. Real images skip far less; only a
-/// header that claims a large image exceeds it. The indices of a row and a moving array add to it.
+/// Limit on skipped pixels in bytes: a constant, plus [`PASSED_RATIO`] times the bytes read. Real images skip far less;
+/// only a header that claims a large image exceeds the limit. The indices of a row, and an array that is copied as it
+/// grows, use additional memory.
 const PASSED_BYTES: u64 = 32 << 20;
 const PASSED_RATIO: u64 = 4;
 
@@ -29,7 +30,7 @@ pub(super) struct Runs<'h, 'a> {
     pieces: Pieces<'a>,
     window: SourceWindow,
     header: &'h BmpHeader,
-    /// The palette, if pixels are indices; otherwise they are blue, green and red.
+    /// The palette, if pixels are indices; otherwise pixels are blue, green and red.
     palette: Option<&'h BmpPalette>,
     /// The pixels of the current row so far, as stored: one or three bytes each.
     row: Vec<u8>,
@@ -42,7 +43,7 @@ pub(super) struct Runs<'h, 'a> {
 }
 
 impl<'h, 'a> Runs<'h, 'a> {
-    /// Starts at the position of `pieces`.
+    /// Creates a decoder that starts at the current offset of `pieces`.
     pub(super) fn new(pieces: Pieces<'a>, header: &'h BmpHeader) -> Result<Runs<'h, 'a>> {
         let window = SourceWindow::new(pieces.at(), CHUNK_BYTES)?;
         let palette = match &header.pixels {
@@ -116,7 +117,8 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(pair)
     }
 
-    /// Reserves `count` more pixels in the row, or as many as fit; returns their number.
+    /// Reserves `count` more pixels in the row, or as many as fit, and returns their number. Records a run at offset
+    /// `at` that does not fit.
     fn make_room(&mut self, at: u64, count: usize) -> Result<usize> {
         let left = self.header.width - self.column();
         if count > left {
@@ -127,7 +129,8 @@ impl<'h, 'a> Runs<'h, 'a> {
         Ok(count)
     }
 
-    /// Repeats a pixel, or two alternating 4-bit pixels. With colors, `first` is blue.
+    /// Repeats a pixel, or two alternating 4-bit pixels. Without a palette, `first` is the blue of the pixel, and green
+    /// and red follow.
     fn run(&mut self, at: u64, count: usize, first: u8) -> Result<()> {
         let count = self.make_room(at, count)?;
         match self.palette.map(|palette| palette.bits) {

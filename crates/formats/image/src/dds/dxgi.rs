@@ -54,7 +54,7 @@ const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (97, Encoding::Bc7, Linear),
 ];
 
-/// Formats converted on reading: number, bytes per pixel, and channel masks.
+/// Formats converted on reading: number, bytes per pixel, channel masks, and color space.
 const MASKED: &[(u32, usize, [u32; 4], ColorSpace)] = &[
     (24, 4, [0x3FF, 0x3FF << 10, 0x3FF << 20, 3 << 30], Linear),
     (65, 1, [0, 0, 0, 0xFF], Linear),
@@ -79,7 +79,7 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
 
-/// Returns the pixel format of a number.
+/// Returns the pixel format and the color space for a number.
 pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     let signed = |channels, bytes| Some((Texels::Signed { channels, bytes }, Linear));
     match number {

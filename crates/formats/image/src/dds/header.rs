@@ -277,7 +277,7 @@ fn mapped(flags: u32, pieces: &mut Pieces<'_>) -> Result<PixelFormat> {
     Ok(PixelFormat::new(Texels::Mapped(colors), Srgb))
 }
 
-/// Returns the format for masks: one of the model if possible, otherwise converted.
+/// Returns the format for masks: an encoding of the model if possible, otherwise pixels to convert.
 fn by_masks(bytes: usize, masks: [u32; 4], is_brightness: bool) -> PixelFormat {
     match (bytes, masks) {
         (1, [0xFF, 0xFF, 0xFF, 0]) if is_brightness => PixelFormat::plain(1, Texel::U8, Srgb),

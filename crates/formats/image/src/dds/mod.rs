@@ -7,19 +7,20 @@
 //!   declares it.
 //! - Rows have no padding, regardless of the pitch.
 //! - The number of mip levels is used even if its flag is not set; 0 means one level.
-//! - `DXT2` and `DXT4` are BC2 and BC3 with premultiplied colors. `RXGB` is BC3 with red in alpha: its blocks are
-//!   decoded to plain pixels with red restored. `ATI2` and `A2XY` are BC5 with the first channel first.
+//! - `DXT2` and `DXT4` are BC2 and BC3 with premultiplied colors. `RXGB` is linear BC3 with red in alpha: its blocks
+//!   are decoded to plain pixels with red restored. `ATI2` and `A2XY` are BC5 with the first channel first.
 //! - An array size of 0 is read as 1 (`array-size`), as in other readers.
 //! - Luminance (`DDPF_LUMINANCE`) may omit its masks, and may declare 8 bits for a 16-bit pixel.
 //! - Palettes (`DDPF_PALETTEINDEXED8`) have 256 entries of red, green, blue and alpha; if alpha is 0 in all of them and
 //!   not declared, colors are opaque.
 //! - Signed channels (`V8U8`, `Q8W8V8U8`, `V16U16`, SNORM formats) become floats from -1 to 1.
-//! - Read as an image, a texture is its first image in full size; other layers, faces and slices are dropped with a
-//!   warning each. Mip levels are derived data, so dropping them loses nothing.
-//! - Pixels without an encoding in the model (5-bit channels, BGR order, three channels) become RGBA with 8 bits per
-//!   channel, or 16 if a channel has more than 8.
+//! - Read as an image, a texture is its first image in full size; other layers, faces, slices and mip levels are
+//!   dropped, with a warning each, which for mip levels is only a note, since they are derived data.
+//! - Pixels without an encoding in the model (5-bit channels, BGR order, three channels) become RGBA: integers with 8
+//!   bits per channel, or 16 if a channel has more than 8, and floats for floats.
 //!
-//! Always writes the newer header: only it declares sRGB and premultiplied colors, and every reader of BC7 supports it.
+//! Files are always written with the newer header: only that one declares sRGB and premultiplied colors, and every
+//! reader of BC7 supports it.
 //!
 //! `header`: both headers. `dxgi`: the formats by number. `reader`, `writer`: the rest. Sources: Microsoft's
 //! "Programming Guide for DDS", `DDS_HEADER`, `DDS_HEADER_DXT10` and `DXGI_FORMAT`.

@@ -38,7 +38,7 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings
     if has_red_as_alpha { with_red_in_place(texture, &options.run) } else { Ok(texture) }
 }
 
-/// Decodes a texture to plain pixels, moving alpha to red. The new alpha is 255.
+/// Decodes a texture into plain pixels, moving alpha to red. The new alpha is 255.
 fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Texture> {
     let images = texture.layers * texture.faces;
     let plain = Texture { encoding: Encoding::default(), levels: Vec::new(), ..texture.clone() };
@@ -54,7 +54,7 @@ fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Textu
                 pixels.extend_from_slice(&[*red, *green, *blue, u8::MAX]);
             }
         }
-        // Later levels are still blocks; this one is not decoded again.
+        // Later levels are still blocks; this level is not decoded again.
         texture.levels[number] = pixels.into();
     }
     Ok(Texture { levels: texture.levels, ..plain })

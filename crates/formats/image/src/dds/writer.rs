@@ -10,8 +10,8 @@ use polyhaul_pipeline::write::Writing;
 /// Writes a texture.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if no format number describes the texture: BC4 to BC6H, and plain pixels other than 4 channels
-/// of 8 bits, are linear in DDS.
+/// [`ErrorKind::Usage`] if no format number describes the texture: in DDS, BC4 to BC6H, and plain pixels other than
+/// 4 channels of 8 bits, can only be linear.
 pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let Some(number) = dxgi::number(texture.encoding, texture.color_space) else {
         let message = format!("DDS cannot store {:?} with color space {:?}", texture.encoding, texture.color_space);

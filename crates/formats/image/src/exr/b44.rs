@@ -1,8 +1,8 @@
 //! Decodes B44 and B44A: blocks of 4 x 4 half floats in 14 bytes, or in 3 bytes if all are equal.
 //!
-//! Not decoded by the library used for the other compressions: its decoder overflows on damaged blocks, and does not
-//! support subsampled channels. The format is described in "Technical Introduction to OpenEXR". The output has the
-//! layout of an uncompressed block, in native byte order.
+//! The library used for the other compression methods does not decode these: its decoder overflows on damaged blocks,
+//! and does not support subsampled channels. The format is described in "Technical Introduction to OpenEXR". The output
+//! has the layout of an uncompressed block, in native byte order.
 //!
 //! A block of 14 bytes is 112 bits, most significant first:
 //!
@@ -41,7 +41,8 @@ const ORDER: [(usize, usize); 15] = [
     (14, 15),
 ];
 
-/// Minimum third byte of a block of equal samples; its upper six bits are the shift, otherwise at most 12.
+/// Minimum third byte of a block of equal samples. The upper six bits are the shift, which is at most 12 in other
+/// blocks.
 const FLAT: u8 = 13 << 2;
 
 /// Unpacks a block; `None` if its size is wrong.
@@ -126,7 +127,8 @@ fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
     Some(samples.map(|sample| if sample & 0x8000 == 0 { !sample } else { sample & 0x7FFF }))
 }
 
-/// Returns the value of a perceptually linear channel (`pLinear`): 8 times its natural logarithm; 0 if undefined.
+/// Returns the value of a sample of a perceptually linear channel (`pLinear`): 8 times the natural logarithm of the
+/// stored value; 0 if undefined.
 fn logarithm(bits: u16) -> u16 {
     let value = of_half(bits);
     if !value.is_finite() || value < 0.0 {

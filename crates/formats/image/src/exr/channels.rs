@@ -1,4 +1,4 @@
-//! The written channels of an image, sorted by name, and the header before them.
+//! Determines the channels to write for an image, sorted by name, and builds the header before them.
 
 use super::header::{ExrWindow, MAX_NAME_BYTES, STORAGE};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -7,7 +7,7 @@ use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::{ChannelSamples, ChannelType, Channels, Image, ImageAttribute};
 use std::collections::BTreeMap;
 
-/// Longest name without the flag for long names.
+/// Maximum length in bytes of a name without the flag for long names.
 const SHORT_NAME_BYTES: usize = 31;
 /// ZIP compression in blocks of 16 rows.
 const ZIP: u8 = 3;
@@ -37,7 +37,7 @@ pub(super) fn standard_names(channels: Channels) -> &'static [&'static str] {
     }
 }
 
-/// Returns the type in the file of one of a pixel's samples.
+/// Returns the type with which sample `place` of each pixel is written.
 fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> ChannelType {
     match image.stored.get(place).map(|stored| stored.kind) {
         Some(ChannelType::F32 | ChannelType::U32) => ChannelType::F32,
@@ -46,8 +46,8 @@ fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> Channel
     }
 }
 
-/// Returns the name and index of each written sample of a pixel: all except ones missing from the original file, and
-/// ones whose exact values are in an extra channel.
+/// Returns the name and the index of each written sample of a pixel: all except those missing from the original file,
+/// and those whose exact values are in an extra channel.
 fn colors(image: &Image) -> Vec<(&str, usize)> {
     let standard = || standard_names(image.channels).iter().copied().zip(0..).collect();
     if image.stored.is_empty() {
@@ -59,7 +59,7 @@ fn colors(image: &Image) -> Vec<(&str, usize)> {
     if written.is_empty() && image.extra.is_empty() { standard() } else { written }
 }
 
-/// Returns the samples of a pixel that are written as halves.
+/// Returns the indices of the samples of a pixel that are written as halves.
 pub(super) fn halves(image: &Image, style: &ImageWriteOptions) -> Vec<usize> {
     let is_half = |place: &usize| color_kind(image, *place, style) == ChannelType::F16;
     colors(image).into_iter().map(|(_, place)| place).filter(is_half).collect()

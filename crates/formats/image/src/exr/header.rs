@@ -24,7 +24,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::sync::Arc;
 
-/// Longest name of an attribute, a type or a channel.
+/// Maximum length in bytes of the name of an attribute, a type or a channel.
 pub(super) const MAX_NAME_BYTES: usize = 255;
 /// Largest magnitude of a window coordinate, so that window sizes fit into 32 bits.
 pub(super) const MAX_COORDINATE: i32 = i32::MAX / 2;
@@ -125,7 +125,7 @@ impl ExrPart {
         self.attributes.iter().find(matches).map(|attribute| attribute.value.as_slice())
     }
 
-    /// Returns the rows per block of rows.
+    /// Returns the number of rows per block, for parts without tiles.
     pub(super) fn block_rows(&self) -> usize {
         self.compression.scan_lines_per_block()
     }
@@ -139,11 +139,11 @@ impl ExrPart {
     fn levels(&self) -> Vec<[usize; 2]> {
         let size = self.data.size();
         let Some(tiles) = self.tiles else { return vec![size] };
-        // Sides are halved down to 1; the rounding mode determines how often.
+        // Width and height are halved down to 1; the rounding mode determines the number of halvings.
         let is_up = tiles.rounding_mode == RoundingMode::Up;
         let count =
             |side: usize| if is_up { side.next_power_of_two().ilog2() as usize + 1 } else { side.ilog2() as usize + 1 };
-        // Sides are shorter than 2^31 pixels, so there are at most 32 levels per axis.
+        // Width and height are below 2^31 pixels, so there are at most 32 levels per axis.
         let level = |side: usize, number: usize| {
             if is_up { side.div_ceil(1 << number).max(1) } else { (side >> number).max(1) }
         };
@@ -302,7 +302,8 @@ impl HeaderReader<'_, '_> {
     }
 
     fn part(&mut self, mut attributes: Vec<ImageAttribute>, is_tiled: bool, is_deep: bool) -> Result<ExrPart> {
-        // The last of equal names wins, as in other readers: reversed, it is first after the stable sort.
+        // If names repeat, the last attribute wins, as in other readers. After the reversal and the stable sort, that
+        // attribute is the first one with its name.
         attributes.reverse();
         attributes.sort_by(|a, b| a.name.cmp(&b.name));
         attributes.dedup_by(|a, b| a.name == b.name);
@@ -318,7 +319,7 @@ impl HeaderReader<'_, '_> {
         let compression = value("compression").and_then(|value| value.first().copied());
         let compression = compression.ok_or_else(|| missing("compression"))?;
         let channels = value("channels").ok_or_else(|| missing("channels"))?.to_vec();
-        // In multipart files the flags do not describe the parts, but each part has a type.
+        // In multipart files, the flags do not describe the parts; each part has a type instead.
         let (is_tiled, is_deep) = match value("type").map(|kind| kind.strip_suffix(b"\0").unwrap_or(kind)) {
             Some(b"scanlineimage") => (false, false),
             Some(b"tiledimage") => (true, false),
@@ -334,7 +335,7 @@ impl HeaderReader<'_, '_> {
         let name = self.text(&name)?;
         let view = self.text(&view)?;
         attributes.retain(|attribute| !STORAGE.contains(&attribute.name.as_str()) && !is_default(attribute, data));
-        // A data window that only repeats the size is not kept.
+        // A data window that only repeats the size of the image is not kept.
         let is_origin = data.min == [0, 0];
         let shows_all = !attributes.iter().any(|attribute| attribute.name == "displayWindow");
         if is_origin && shows_all {

@@ -33,14 +33,14 @@ pub(super) struct ExrColors {
     pub(super) channels: Channels,
     /// Per sample of a pixel: the index of its channel; `None` for a missing color.
     pub(super) samples: Vec<Option<usize>>,
-    /// `RY` and `BY`, if present. Then the second sample is the luminance, and RGB is computed from the three.
+    /// `RY` and `BY`, if present. The second sample is then the luminance, and RGB is computed from these three.
     pub(super) chroma: Option<[usize; 2]>,
     /// Prefix of the channel names, including the dot.
     prefix: String,
 }
 
 impl ExrColors {
-    /// Returns the rank, best first: complete images before incomplete ones.
+    /// Returns the rank, of which the lowest is the best: complete images before incomplete ones.
     fn rank(&self) -> usize {
         match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
             (Some(_), ..) | (None, true, _) => 0,
@@ -79,7 +79,7 @@ fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// Returns the layers of a part, the unnamed one first.
+/// Returns the sorted layers of a part, the unnamed one first.
 pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     let mut layers: Vec<String> = part.channels.iter().map(|channel| split(&channel.name).0.to_owned()).collect();
     layers.sort();
@@ -94,7 +94,7 @@ fn is_in(channel: &ExrChannel, layer: &str) -> bool {
 }
 
 impl ExrPicture {
-    /// Selects the requested image, or the first one.
+    /// Selects the requested image, or the first one. A requested layer can also be the name or the view of a part.
     pub(super) fn choose(parts: &[ExrPart], requested: &ImageReadOptions, file: &Arc<str>) -> Result<ExrPicture> {
         let chosen = requested.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
         let numbers = || (0..parts.len()).filter(|number| chosen.is_none_or(|chosen| chosen == *number));

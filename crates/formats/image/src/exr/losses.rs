@@ -1,4 +1,5 @@
-//! Counts the losses of colors in EXR files: rounding to half floats, and premultiplying by an alpha of 0.
+//! Counts the color values that an EXR file cannot keep: those rounded to half floats, or premultiplied by an alpha of
+//! 0.
 
 use super::channels::{halves, multiplies};
 use polyhaul_model::error::Result;
@@ -55,7 +56,7 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
     Ok(sum)
 }
 
-/// Counts the losses in a range of pixels, of which the samples in `halves` are written as half floats.
+/// Counts the losses in a range of pixels; `halves` lists the samples of each pixel that are written as half floats.
 fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     let size = image.channels.count();
     let multiplies = multiplies(image);
@@ -86,7 +87,7 @@ fn is_half(value: f32) -> bool {
         let steps = size * (1 << 24) as f32;
         return steps == (steps as u32) as f32;
     }
-    // A half has 13 mantissa bits less than a float.
+    // A half has 13 fewer mantissa bits than a float.
     value.is_nan() || size.to_bits() & 0x1FFF == 0
 }
 

@@ -20,7 +20,7 @@
 //!
 //! `header`: parts, channels, attributes. `layer`: selection of channels. `reader`: blocks to rows, in parallel;
 //! `unpack` and `b44`: decompression of a block; `plane`: one channel; `chroma`: luminance and chroma to RGB. `writer`:
-//! the reverse; `channels`: the written channels; `losses`: lost values. Source: "OpenEXR File Layout".
+//! the reverse; `channels`: the written channels; `losses`: values that writing changes. Source: "OpenEXR File Layout".
 
 mod b44;
 mod channels;

@@ -96,7 +96,7 @@ pub(super) fn fill<'a>(
     }
 }
 
-/// Upsamples a plane to one sample per pixel: the nearest one before it, or the first.
+/// Upsamples a plane to one sample per pixel: each pixel has the last sample at or before it, or else the first one.
 pub(super) fn enlarged(plane: ChannelSamples, channel: &ExrChannel, data: ExrWindow) -> Result<ChannelSamples> {
     Ok(match plane {
         ChannelSamples::F16(samples) => ChannelSamples::F16(repeated(&samples, channel, data)?),

@@ -1,4 +1,4 @@
-//! Reads EXR blocks sequentially and decodes them to an image in parallel.
+//! Reads EXR blocks sequentially and decodes them into an image in parallel.
 //!
 //! Colors become interleaved floats; all other channels become planes in their stored types. Blocks of other parts and
 //! smaller levels are skipped.
@@ -28,7 +28,7 @@ use std::io::{Seek, SeekFrom};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes read at a time, so that a false block size does not allocate memory.
+/// Bytes read at a time, so that no memory is allocated for an invalid block size.
 const STEP_BYTES: usize = 256 << 10;
 
 /// A decoded image.
@@ -40,7 +40,7 @@ pub struct ExrFound {
     pub threads: usize,
 }
 
-/// Reads a file. Warns about data that the image cannot hold.
+/// Reads a file. Warns about data that the image does not contain.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions<ImageReadOptions>, warnings: &mut Warnings) -> Result<ExrFound> {
     let file: Arc<str> = bytes.name().into();
     let decoding = Decoding::new(&bytes, &options.run);
@@ -103,7 +103,7 @@ fn check_part(
         picture.is_read[*number] && !is_color && !is_chroma
     };
     let extra = part.channels.iter().enumerate().filter(is_extra).count();
-    // The limit counts pixels of up to four samples, so extra channels count in fours.
+    // The limit counts pixels of up to four samples, so every four channels count as an image.
     let pictures = (picture.colors.channels.count() + extra).div_ceil(4);
     check_pixels([width, height, pictures], &options.limits, file, at)?;
     // The format does not allow subsampled channels in tiled images.
@@ -123,7 +123,8 @@ fn check_part(
     Err(error.with_hint(limit_hint("memory_limit")))
 }
 
-/// Returns whether a channel is read into a separate plane: all except colors that floats represent exactly.
+/// Returns whether a channel is read into a separate plane: all except colors that are not subsampled and that floats
+/// represent exactly.
 fn has_plane(part: &ExrPart, picture: &ExrPicture, number: usize) -> bool {
     let ExrChannel { kind, sampling, .. } = &part.channels[number];
     let is_color = picture.colors.samples.contains(&Some(number)) && *sampling == [1, 1];
@@ -472,7 +473,7 @@ impl ExrJob<'_> {
         &self.parts[self.number]
     }
 
-    /// Reads the next block of the image; `None` at the end of the file.
+    /// Reads the next block of the image; `None` after the last one.
     fn next(&self, remaining: &mut RemainingBlocks<'_>) -> Result<Option<PackedBlock>> {
         while remaining.left > 0 {
             remaining.left -= 1;
@@ -510,7 +511,7 @@ impl ExrJob<'_> {
             None => vec![i32::from_le_bytes(exact(reader, file)?)],
         };
         if part.is_deep {
-            // Sizes of the sample counts and of the samples; the third is the unpacked size of the latter.
+            // The compressed sizes of the sample counts and of the samples, then the uncompressed size of the samples.
             let sizes: [u8; 24] = exact(reader, file)?;
             let sizes = sizes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
             skip(reader, sizes.take(2).fold(0, u64::saturating_add), file, self.decoding)?;

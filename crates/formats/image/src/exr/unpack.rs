@@ -1,8 +1,9 @@
-//! Decompresses blocks to rows of samples.
+//! Decompresses blocks into rows of samples.
 //!
-//! An unpacked block stores, for each row of pixels, the samples of each channel in alphabetical order; rows and
-//! columns that a channel does not sample are omitted. `b44` decompresses B44, a library all other compressions. The
-//! library does not support subsampled channels, so it receives the description of a block of the same size.
+//! A decompressed block stores, for each row of pixels, the samples of each channel in alphabetical order; rows and
+//! columns that a channel does not sample are omitted. `b44` decompresses B44 and B44A, and a library, the `exr` crate,
+//! all other compression methods. The library does not support subsampled channels, so for these it receives the
+//! description of a block with the same number of bytes.
 //!
 //! Every returned block has exactly the bytes of its rows: `reader` relies on that to fill all pixels.
 
@@ -19,7 +20,8 @@ use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How much a section of a DWA block may exceed its pixels: channel names, and sides rounded up to 8.
+/// Bytes by which a section of a DWA block may exceed four times the size of its pixels: for channel names, and for
+/// widths and heights rounded up to multiples of 8.
 const DWA_BYTES: usize = 64 << 10;
 
 /// Upper bound of the compression ratio: deflate reaches 1032, PXR24 deflates three bytes of four, and RLE reaches 64.
@@ -74,7 +76,7 @@ impl ExrRows {
         i64::from(row).rem_euclid(channel.sampling[1] as i64) == 0
     }
 
-    /// Returns the size of the unpacked block in bytes, which was checked to be in bounds.
+    /// Returns the size of the decompressed block in bytes, which was checked not to overflow.
     pub(super) fn bytes(&self, channels: &[ExrChannel]) -> usize {
         let bytes = |channel: &ExrChannel| self.size(channel).iter().product::<usize>() * channel.kind.bytes();
         channels.iter().map(bytes).sum()
@@ -92,8 +94,8 @@ impl ExrPart {
     }
 }
 
-/// Returns whether `packed_bytes` can encode the rows of a block, for compressions with a bounded ratio. Called before
-/// memory for the pixels is allocated.
+/// Returns whether `packed_bytes` can encode the rows of a block, for compression methods with a bounded ratio. Called
+/// before memory for the pixels is allocated.
 pub(super) fn is_backed(part: &ExrPart, packed_bytes: usize, rows: &ExrRows) -> bool {
     match part.compression {
         Compression::RLE | Compression::ZIP1 | Compression::ZIP16 | Compression::PXR24 => {
@@ -246,7 +248,7 @@ mod tests {
     #[test]
     fn subsampled_channels_are_unpacked_for_every_compression() {
         let file = "x".into();
-        // Compressions that interpret the channels.
+        // Compression methods that interpret the channels.
         for compression in [Compression::PIZ, Compression::DWAA(None)] {
             let part = part(compression, 32);
             let (rows, bytes) = block(&part);
@@ -260,7 +262,7 @@ mod tests {
             let is_same = unpacked.bytes == bytes || compression.may_loose_data();
             assert!(is_same && unpacked.bytes.len() == bytes.len(), "{compression}");
         }
-        // Compressions of plain bytes.
+        // Compression methods for plain bytes.
         for (compression, height) in
             [(Compression::ZIP16, 16), (Compression::ZIP16, 7), (Compression::ZIP1, 1), (Compression::RLE, 1)]
         {

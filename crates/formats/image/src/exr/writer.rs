@@ -164,7 +164,7 @@ impl ExrPacker<'_> {
         }
     }
 
-    /// Appends one sample of each of these pixels; colors are premultiplied.
+    /// Appends sample `place` of each of these pixels; colors are premultiplied if they are not yet.
     fn colors(&self, place: usize, kind: ChannelType, pixels: Range<usize>, data: &mut Vec<u8>) {
         let size = self.image.channels.count();
         let multiplies = multiplies(self.image) && place + 1 < size;

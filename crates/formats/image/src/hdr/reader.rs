@@ -1,4 +1,4 @@
-//! Decodes the pixels of an HDR file to an image.
+//! Decodes the pixels of an HDR file into an image.
 //!
 //! Rows are unpacked sequentially into one plane per channel; these are converted to floats in parallel. `row` decodes
 //! runs and floats, `raster` handles the order of rows.
@@ -22,7 +22,7 @@ use polyhaul_text::cpu::Level;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Approximate bytes per read, and planes per chunk: small enough to stay in cache.
+/// Approximate bytes per read, and bytes of planes per chunk: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Reads an HDR file; also returns the number of threads used.

@@ -3,8 +3,8 @@
 //! Converts between bytes and floats only; `reader` and `writer` handle files and the order of rows.
 //!
 //! A row with runs by channel starts with 2, 2 and its width in 2 bytes, big-endian. Red, green, blue and exponents
-//! follow, each in packets: a byte above 128 repeats the next byte that many times minus 128; any other count is
-//! followed by as many literal bytes.
+//! follow, each in packets: a first byte `n` above 128 repeats the next byte `n` - 128 times; any other `n` is followed
+//! by `n` literal bytes.
 
 use crate::runs;
 use crate::runs::{RunCode, RunsProgress, SLACK};
@@ -36,7 +36,7 @@ pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 /// The reason why a row is invalid, and its offset in the row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HdrFault {
-    /// The bytes end before the row.
+    /// The bytes end before the end of the row.
     Cut,
     At(usize, &'static str),
 }
@@ -135,8 +135,9 @@ pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
     [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
 }
 
-/// Encodes the nearest pixel: negative samples and NaN become 0, samples that are too large the largest one. Three
-/// mantissas of 1 would be a run in a row without runs by channel; only the darkest pixel has them, and becomes black.
+/// Encodes the nearest pixel: negative samples and NaN become 0, and samples that are too large become the largest one.
+/// Three mantissas of 1 would be a run in a row without runs by channel; only the darkest pixel has such mantissas, and
+/// becomes black.
 pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
     let largest = pixel.iter().fold(0.0_f64, |largest, value| largest.max(*value));

@@ -83,8 +83,8 @@ pub(super) fn progressive_mean(
     Ok(())
 }
 
-/// Decodes the upper bits of the AC coefficients of a progressive block. `blocks` counts the remaining blocks,
-/// including this one, without any.
+/// Decodes the upper bits of the AC coefficients of a progressive block. `blocks` is the number of remaining blocks
+/// without such coefficients, including this one.
 #[inline(always)]
 pub(super) fn progressive_first(
     bits: &mut JpegBits<'_>,

@@ -121,8 +121,8 @@ pub(super) struct Units {
 }
 
 impl Scan {
-    /// Returns the MCUs of a scan: single blocks if it has one component, otherwise the blocks of all components that
-    /// cover the same pixels.
+    /// Returns the numbers of MCUs of a scan. If the scan has one component, an MCU is a single block; otherwise it has
+    /// the blocks of all components that cover the same pixels.
     pub(super) fn units(&self, frame: &Frame) -> Units {
         match &self.parts[..] {
             [part] => {

@@ -1,6 +1,6 @@
 //! Huffman decoding (T.81, Annexes C and F). Frequent codes are decoded to whole coefficients in one lookup.
 
-/// Bits per table lookup. Codes have up to 16 bits, but longer ones than this are rare.
+/// Bits per table lookup. Codes have up to 16 bits, but those with more bits than a lookup are rare.
 const LOOKUP_BITS: u32 = 10;
 
 /// Maximum length of a code in bits.
@@ -13,10 +13,10 @@ pub(super) struct JpegCodes {
     /// for longer codes.
     lookup: Box<[u16; 1 << LOOKUP_BITS]>,
     /// By the next [`LOOKUP_BITS`] bits: a whole coefficient, with its value in the upper 16 bits, the number of zeros
-    /// before it in the next 8, and the length of code and value in the lowest 8; 0 if they are longer, or for codes
-    /// without a value.
+    /// before it in the next 8, and the length of code and value in the lowest 8; 0 if code and value are longer than a
+    /// lookup, or for codes without a value.
     coefficients: Box<[i32; 1 << LOOKUP_BITS]>,
-    /// By length: the end of its codes, left-aligned in 16 bits, or 0.
+    /// By length: the end of the codes of up to this length, left-aligned in 16 bits.
     ends: [u32; MAX_CODE_BITS + 1],
     /// By length: the offset from a code to the index of its symbol.
     offsets: [i32; MAX_CODE_BITS + 1],
@@ -136,7 +136,7 @@ impl<'a> JpegBits<'a> {
     fn fill(&mut self) {
         if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
             let word = u64::from_be_bytes(*bytes);
-            // Is any byte FF, which starts a marker or is stuffed? Tests the complement for a zero byte.
+            // A byte FF starts a marker or is stuffed. Tests whether the complement has a zero byte.
             const LOW: u64 = u64::MAX / 255;
             if (!word).wrapping_sub(LOW) & word & (LOW << 7) == 0 {
                 // Loads as many whole bytes as fit, so the count becomes 56 to 63. The bits past it are loaded again.
@@ -252,7 +252,7 @@ impl<'a> JpegBits<'a> {
         extend(bits, size)
     }
 
-    /// Decodes the difference of the DC coefficient to the previous block's.
+    /// Decodes the difference between the DC coefficients of this block and the previous one.
     #[inline(always)]
     pub(super) fn difference(&mut self, table: &JpegCodes) -> Result<i32, JpegDamage> {
         self.need(32);

@@ -1,7 +1,7 @@
 //! Parses application segments: color transform, ICC profile, orientation, and further images.
 //!
-//! JFIF (ITU-T T.871), the Adobe segment (Technical Note 5116), EXIF (CIPA DC-008), ICC profiles (ICC.1:2022, Annex
-//! B.4), and the list of images (CIPA DC-007).
+//! Sources: JFIF (ITU-T T.871), the Adobe segment (Technical Note 5116), EXIF (CIPA DC-008), ICC profiles (ICC.1:2022,
+//! Annex B.4), and the list of images (CIPA DC-007).
 
 use super::frame::{ColorModel, Frame};
 use crate::orient;
@@ -17,8 +17,9 @@ pub(super) struct Markers {
     pub(super) orientation: u16,
     /// The number of images in the file, excluding thumbnails; 0 if not declared.
     pub(super) pictures: u64,
-    /// The numbered parts of an ICC profile, and the declared number of parts.
+    /// The numbered parts of an ICC profile.
     parts: Vec<(u8, Vec<u8>)>,
+    /// The declared number of parts of the ICC profile.
     part_count: usize,
 }
 
@@ -54,7 +55,8 @@ impl Markers {
         is_whole.then(|| self.parts.iter().flat_map(|(_, part)| part).copied().collect())
     }
 
-    /// Returns the color model, by the JFIF segment, the Adobe segment, or the component numbers, in this order.
+    /// Returns the color model. For three components, the JFIF segment determines it; if there is none, the Adobe
+    /// segment; if there is none either, the component numbers.
     pub(super) fn colors(&self, frame: &Frame) -> ColorModel {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {
@@ -70,7 +72,7 @@ impl Markers {
     }
 }
 
-/// Counts the images in a list, except thumbnails of the first one.
+/// Counts the images in a list, except thumbnails.
 fn pictures(list: &[u8]) -> Option<u64> {
     const ENTRIES: u16 = 0xB002;
     const ENTRY_BYTES: usize = 16;

@@ -10,8 +10,8 @@
 //! - Of multiple images (MPO), the first is read; the others, except thumbnails, are counted (`left-out-frames`).
 //! - Scans may contain any components in any order; a sequential component has one scan.
 //! - Stray bytes between segments are skipped, as in all common readers (`stray-bytes`).
-//! - Truncated pixels are an error. If only the end marker is missing, the image is kept (`truncated`). Bytes after the
-//!   end marker are ignored.
+//! - Truncated pixels are an error. If only the end marker is missing, reading can continue past the error with the
+//!   whole image (`truncated`). Bytes after the end marker are ignored.
 //!
 //! Files are written as 8-bit baseline JPEG (JFIF) in sRGB: gray images as gray, colors as YCbCr, at full resolution
 //! (4:4:4) at quality 90 and above, and at half resolution (4:2:0) below. The loss is the purpose of JPEG, so it causes

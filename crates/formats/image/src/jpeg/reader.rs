@@ -1,4 +1,4 @@
-//! Decodes a JPEG file to an image.
+//! Decodes a JPEG file into an image.
 //!
 //! An image with one sequential scan is decoded one row of MCUs at a time. Other files are converted after all scans
 //! have been read, which takes memory for all coefficients.
@@ -24,7 +24,7 @@ use polyhaul_text::cpu::Level;
 /// Offset for errors about the size, when the offset of the frame is no longer known.
 const SIZE_AT: u64 = 0;
 
-/// Maximum number of pixels that a byte can encode: one bit per block of 8 x 8. Files that claim more are truncated.
+/// Maximum number of pixels that a byte can encode: one bit per block of 8 x 8. Files that declare more are truncated.
 const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
 
 /// Maximum number of scans in a file. Each scan visits all pixels, however few bytes it has.
@@ -331,7 +331,8 @@ impl JpegPixels {
         Ok(JpegPixels { samples, strips, lines: PixelLines::new(frame)?, rows: 0 })
     }
 
-    /// Converts the pixel rows that an MCU row completes. The last one may need the next MCU row for interpolation.
+    /// Converts the pixel rows that an MCU row completes. Its last pixel row may need the next MCU row for
+    /// interpolation.
     fn write_rows(&mut self, frame: &Frame, row: usize) {
         let below = (row + 1) * 8 * frame.max_down;
         let end = if below >= frame.height { frame.height } else { below - usize::from(PixelLines::needs_next(frame)) };

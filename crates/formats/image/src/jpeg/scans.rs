@@ -6,7 +6,7 @@ use super::huffman::{BitState, JpegBits, JpegCodes, JpegDamage};
 use super::segments::{Segments, Tables};
 use polyhaul_model::error::{Error, Result, fault};
 
-/// Upper bound of the size of an MCU: 10 blocks of 64 codes with values of up to 31 bits, with every byte stuffed.
+/// Upper bound of the size of an MCU: 10 blocks of 64 codes, each with its value up to 31 bits, and every byte stuffed.
 const MAX_UNIT_BYTES: usize = 8192;
 
 /// The coefficients of all blocks of a component, in row-major order.
@@ -80,7 +80,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         })
     }
 
-    /// Reads `count` MCUs by calling `read`.
+    /// Reads `count` MCUs by calling `read` for each.
     #[inline(always)]
     fn units(
         &mut self,
@@ -214,7 +214,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
     }
 }
 
-/// Reads the coefficients that a scan contains of a block.
+/// Reads the coefficients of a block that a scan contains.
 #[inline(always)]
 fn read_block(
     bits: &mut JpegBits<'_>,

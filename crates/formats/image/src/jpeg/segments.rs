@@ -11,7 +11,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::sync::Arc;
 
-/// Maximum size of consecutive segments and stray bytes, since a stream may be endless.
+/// Maximum number of bytes before the first scan or between scans, since a stream may be endless.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The markers of a file, read sequentially.
@@ -20,7 +20,7 @@ pub(super) struct Segments<'r> {
     pub(super) file: Arc<str>,
     /// Offset of the first stray byte, and the number of stray bytes.
     pub(super) stray: Option<(u64, u64)>,
-    /// End of the last compressed pixels.
+    /// Offset of the end of the last compressed pixels.
     pub(super) pixels_end: u64,
 }
 
@@ -64,7 +64,8 @@ impl Segments<'_> {
         Ok(())
     }
 
-    /// Skips to the next marker and returns it. FF bytes may pad the space before a marker; all other bytes are stray.
+    /// Skips to the next marker and returns it. Any number of FF fill bytes may precede a marker; all other bytes are
+    /// stray.
     pub(super) fn next(&mut self) -> Result<u8> {
         let start = self.reader.offset();
         let mut stray = 0;

@@ -1,4 +1,4 @@
-//! Converts the coefficients of a block to samples: the inverse DCT (T.81, A.3.3) in integers.
+//! Converts the coefficients of a block to samples: the inverse DCT (T.81, A.3.3) in integer arithmetic.
 //!
 //! The algorithm is C. Loeffler, A. Ligtenberg and G. Moschytz, "Practical fast 1-D DCT algorithms with 11
 //! multiplications" (ICASSP 1989), with 13 fractional bits for factors and 2 for samples between the passes. libjpeg

@@ -11,8 +11,8 @@
 //!   `unapplied-swizzle`). Other keys and values are skipped, like padding and gaps between levels; levels that overlap
 //!   are an error.
 //! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
-//! - Read as an image, a texture is its first image in full size; other layers, faces and slices are dropped with a
-//!   warning each. Mip levels are derived data, so dropping them loses nothing.
+//! - Read as an image, a texture is its first image in full size; other layers, faces, slices and mip levels are
+//!   dropped, with a warning each, which for mip levels is only a note, since they are derived data.
 //!
 //! Levels are written smallest first, each as one zstd frame if requested by
 //! [`ImageWriteOptions`](polyhaul_model::options::ImageWriteOptions).
@@ -20,7 +20,7 @@
 //! `header`: header and level index. `vk`: the formats by number. `dfd`: the data format descriptor. `view`:
 //! orientation and swizzle. `reader`, `writer`: the rest. Sources: the Khronos KTX File Format Specification 2.0 and
 //! the Khronos Data Format Specification 1.3. The descriptor of compressed levels keeps the size of a block, as the
-//! Khronos tools do since 2025.
+//! Khronos tools have done since 2025.
 
 mod dfd;
 mod header;

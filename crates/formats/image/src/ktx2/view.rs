@@ -101,7 +101,7 @@ impl Ktx2View {
         self.orientation.apply(image)
     }
 
-    /// Applies both to uncompressed pixels, and warns if they cannot be applied.
+    /// Applies orientation and swizzle to uncompressed pixels; warns if one of them cannot be applied.
     pub(super) fn apply_to_texture(
         self,
         texture: &mut Texture,

@@ -64,7 +64,7 @@ const fn plain(channels: u8, texel: Texel) -> Encoding {
     Encoding::Plain { channels, texel }
 }
 
-/// Returns the pixel format of a number.
+/// Returns the pixel format for a number.
 pub(super) fn texels(number: u32) -> Option<Texels> {
     Some(match number {
         23 | 29 => Texels::Three(Texel::U8),

@@ -1,7 +1,8 @@
 //! Scales the alpha of mip levels so that the share of pixels that pass the alpha test stays the same.
 //!
-//! A histogram yields the alpha value that the same share of a level's pixels reach, and alpha is scaled to map it to
-//! the cutoff: the result of Castaño's search, without searching.
+//! A certain share of the image's pixels reaches the cutoff. A histogram of each level yields the alpha value that the
+//! same share of the level's pixels reaches, and alpha is scaled so that this value becomes the cutoff: the result of
+//! Castaño's search, without searching.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Samples};
@@ -76,7 +77,7 @@ fn border(counts: &[u64], target: f64) -> Option<usize> {
 }
 
 /// Scales alpha so that the border becomes the cutoff. Integers use the cutoff rounded up, so that the border does not
-/// round to a value below it.
+/// round to a value below the cutoff.
 fn scale(image: &mut Image, border: usize, cutoff: f64) -> Result<()> {
     let size = image.channels.count();
     let scaled = |alpha: f64, by: f64, max: f64| (alpha * by).clamp(0.0, max);

@@ -1,4 +1,5 @@
-//! Fast path for the common case: a box filter over bytes with even sides, which averages blocks of 2 x 2 pixels.
+//! Fast path for the common case: a box filter over images of bytes with even width and height, which averages blocks
+//! of 2 x 2 pixels.
 
 use super::lights::LIGHTS;
 use crate::samples::{BYTES, SrgbBytes};
@@ -10,7 +11,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 /// Approximate number of output pixels per parallel step.
 const PIECE_PIXELS: usize = 1 << 15;
 
-/// Halves an image of bytes. `is_bent`: colors are sRGB. `weighs`: colors are weighted by alpha.
+/// Halves an image of bytes. `is_bent`: whether colors are sRGB. `weighs`: whether colors are weighted by alpha.
 pub(super) fn halve(
     samples: &[u8],
     image: &Image,

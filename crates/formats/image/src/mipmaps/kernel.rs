@@ -10,6 +10,7 @@ use std::ops::Range;
 
 /// Radius of the filter, in output pixels.
 const KAISER_WIDTH: f64 = 3.0;
+/// Shape parameter of the Kaiser window.
 const KAISER_ALPHA: f64 = 4.0;
 /// Samples per pixel for averaging its weight.
 const MEAN_OF: usize = 32;
@@ -25,7 +26,7 @@ pub(super) struct MipmapKernel {
     weights: Vec<f32>,
     counts: Vec<usize>,
     taps: usize,
-    /// Input pixels after which the weights repeat.
+    /// Number of input pixels after which the weights repeat.
     step: isize,
 }
 
@@ -137,7 +138,7 @@ fn kaiser(number: usize, scale: f64, taps: usize) -> (isize, Vec<f32>) {
     (start, weights.into_iter().map(|weight| (weight / sum) as f32).collect())
 }
 
-/// Evaluates the windowed sinc at `x` output pixels; `peak` is the Bessel function at the center of the window.
+/// Evaluates the windowed sinc at `x` output pixels from its center; `peak` is the Bessel function at the center.
 fn windowed(x: f64, peak: f64) -> f64 {
     let part = x / KAISER_WIDTH;
     let rest = 1.0 - part * part;

@@ -1,8 +1,8 @@
 //! Computes mip levels: an image at half, a quarter and so on of its size, down to one pixel.
 //!
-//! Each level is computed from the previous one as stored: its rounding error is halved in the next. Colors are
-//! averaged as linear light. `kernel` computes filter weights, `across` filters rows, and `mix` sums them up; `halve`
-//! is the fast path for a box filter over bytes.
+//! Each level is computed from the previous one as stored; averaging halves the rounding error of the previous level.
+//! Colors are averaged as linear light. `kernel` computes filter weights, `across` filters rows, and `mix` computes
+//! weighted sums; `halve` is the fast path for a box filter over bytes.
 
 mod across;
 mod coverage;
@@ -24,7 +24,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_text::cpu::Level;
 
 polyhaul_model::choices! {
-    /// How pixels are mixed.
+    /// The filter that computes the pixels of a level.
     #[derive(Hash)]
     #[non_exhaustive]
     pub enum MipmapFilter = Box {
@@ -37,13 +37,13 @@ polyhaul_model::choices! {
 }
 
 polyhaul_model::choices! {
-    /// The pixels beyond the edges of an image, for filters that reach there.
+    /// The pixels beyond the edges of an image, for filters that extend past them.
     #[derive(Hash)]
     #[non_exhaustive]
     pub enum MipmapEdges = Clamp {
         /// The pixels at the edge.
         "clamp" => Clamp,
-        /// The other side: for textures that repeat.
+        /// The pixels at the opposite edge, for textures that repeat.
         "wrap" => Wrap,
     }
 }
@@ -55,8 +55,8 @@ pub enum MipmapContent {
     /// Colors, which are mixed as light.
     #[default]
     Colors,
-    /// Directions, with x, y and z as red, green and blue, from -1 as 0 to 1 as the highest: they are averaged as
-    /// vectors and normalized again.
+    /// Directions, with x, y and z as red, green and blue; -1 is stored as 0, and 1 as the highest sample. Directions
+    /// are averaged as vectors and normalized again.
     Normals,
 }
 
@@ -64,25 +64,26 @@ polyhaul_model::options! {
     /// Options for mipmaps.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct MipmapOptions {
-        /// How pixels are mixed (box).
+        /// The filter that computes the pixels of a level (box).
         pub filter: MipmapFilter = MipmapFilter::default(), with_filter;
-        /// The pixels beyond the edges (their own pixels).
+        /// The pixels beyond the edges of an image (clamp).
         pub edges: MipmapEdges = MipmapEdges::default(), with_edges;
         /// The meaning of the samples (colors).
         pub content: MipmapContent = MipmapContent::default(), with_content;
         /// Whether the color of a pixel is weighted by its alpha, so that invisible colors do not bleed; `None`: if
         /// there is alpha and colors are not premultiplied.
         pub weigh_by_alpha: Option<bool> = None, with_weigh_by_alpha;
-        /// Scale the alpha of each level so that as many of its pixels are at or above this (0 to 1) as in the image:
-        /// cut-outs then do not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha stays.
+        /// Scale the alpha of each level so that the same share of its pixels is at or above this value (0 to 1) as in
+        /// the image: cut-outs then do not shrink (Ignacio Castaño, "Computing Alpha Mipmaps", 2010). `None`: alpha
+        /// stays.
         pub alpha_cutoff: Option<f32> = None, with_alpha_cutoff;
     }
 }
 
-/// Computes the levels below an image: each side is half of the previous one, rounded down, and at least 1.
+/// Computes the levels below an image: width and height are half of the previous ones, rounded down, and at least 1.
 ///
-/// Sides need not be powers of two: a box then includes fractions of the pixels at its border. sRGB is averaged as
-/// linear light, and samples are rounded to nearest. The result does not depend on the number of threads.
+/// Width and height need not be powers of two: a box then includes fractions of the pixels at its border. sRGB is
+/// averaged as linear light, and samples are rounded to nearest. The result does not depend on the number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Image, Samples};
@@ -98,8 +99,9 @@ polyhaul_model::options! {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the number of samples does not match the size, if normals do not have three channels, or for
-/// an alpha cutoff with premultiplied colors; [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if the image is inconsistent (see [`check_image`]), if normals do not have three channels, or
+/// for an alpha cutoff outside 0 to 1 or with premultiplied colors; [`ErrorKind::Cancelled`] if the job was cancelled;
+/// [`ErrorKind::Memory`] if there is not enough memory.
 pub fn mipmaps(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>> {
     check(image, options)?;
     let mut levels: Vec<Image> = Vec::new();
@@ -131,12 +133,13 @@ fn check(image: &Image, options: &MipmapOptions) -> Result<()> {
     Ok(())
 }
 
-/// How samples are averaged.
+/// The way in which samples are averaged.
 #[derive(Clone, Copy)]
 struct MipmapWork {
     content: MipmapContent,
     /// Whether samples are sRGB and averaged as linear light.
     is_bent: bool,
+    /// Whether colors are weighted by alpha.
     weighs: bool,
 }
 
@@ -328,7 +331,7 @@ impl Filtering<'_> {
         }
     }
 
-    /// Scales colors by `by` of their alpha; called only for images with alpha.
+    /// Scales colors by the factor that `by` returns for their alpha; called only for images with alpha.
     fn scale_colors(&self, values: &mut [f32], by: impl Fn(f32) -> f32) {
         match self.image.channels.count() {
             2 => scale_colors_of::<2>(values, by),
@@ -350,7 +353,7 @@ impl Filtering<'_> {
     }
 }
 
-/// Scales colors by `by` of their alpha.
+/// Scales colors by the factor that `by` returns for their alpha.
 fn scale_colors_of<const SIZE: usize>(values: &mut [f32], by: impl Fn(f32) -> f32) {
     for pixel in values.as_chunks_mut::<SIZE>().0 {
         // Alpha also has a factor, so that the pixel is one vector operation.

@@ -22,7 +22,8 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     let size = size.min(row.len());
     let (first, rest) = row.split_at(size);
     let (first_above, rest_above) = above.split_at(size.min(above.len()));
-    // Pixels to the left of the first one are 0, so for it Sub is None, Average halves, and Paeth is Up.
+    // The pixel to the left of the first one is 0, so for the first pixel, Sub equals None, Average subtracts half of
+    // the pixel above, and Paeth equals Up.
     let first = first.iter().zip(first_above);
     // The byte, its left neighbor, the byte above, and the left neighbor of that.
     let rest = rest.iter().zip(row).zip(rest_above.iter().zip(above));

@@ -1,7 +1,6 @@
 //! Extracts the compressed pixel data of a PNG file, in spans. Does not inflate it.
 //!
-//! The library validates the order of chunks, their checksums and everything else they declare, but does not inflate
-//! the data.
+//! The `png` crate validates the order of chunks, their checksums and everything else that they declare.
 
 use super::reader::decode_options;
 use super::still::Still;
@@ -29,9 +28,10 @@ pub(super) fn unexpected() -> Error {
 }
 
 impl<'a> Idat<'a> {
-    /// Maximum size of chunks without pixels: the library counts some of them toward its limit, which is far higher.
+    /// Maximum size of chunks without pixels: the `png` crate counts some of them toward its limit, which is far
+    /// higher.
     pub(super) const MAX_OTHER_BYTES: u64 = 64 << 10;
-    /// Bytes stored beyond the end of a span: a block that starts in the span is decoded ahead only if it ends there.
+    /// Bytes kept past the end of a span: a block that starts in the span is decoded ahead only if it ends within them.
     pub(super) const BEYOND_BYTES: usize = 64 << 10;
 
     /// Reads a file up to its pixel data.
@@ -75,7 +75,7 @@ impl<'a> Idat<'a> {
         Ok(())
     }
 
-    /// Advances the library by one step. Appends compressed data to the vector, up to the given length.
+    /// Advances the `png` crate by one step. Appends compressed data to the vector, up to the given length.
     fn step(&mut self, to: Option<(&mut Vec<u8>, usize)>) -> Result<Decoded> {
         let bytes = self.reader.fill_buf().map_err(|_| unexpected())?;
         let bytes = &bytes[..bytes.len().min(to.as_ref().map_or(usize::MAX, |(to, max_bytes)| max_bytes - to.len()))];

@@ -22,7 +22,7 @@ pub(super) struct PngLayout {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unmapped(pub(super) usize);
 
-/// A sample type that rows convert to.
+/// A sample type that rows are converted to.
 pub(super) trait PngSample: Copy + Default + Send + Sync {
     /// Returns samples as the bytes of a row, if they have the same layout.
     fn as_bytes(samples: &mut [Self]) -> Option<&mut [u8]>;

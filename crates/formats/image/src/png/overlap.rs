@@ -4,10 +4,10 @@
 //! decodes a later span of compressed data ahead, without the bytes before it (`spans`); inflating such a span in order
 //! is then little more than a copy. If the data is a single block, as some encoders write it, that is impossible.
 //!
-//! Only for valid files that can be read again: it stops silently at anything unexpected, and `reader` then reads the
-//! file from its start and reports the error. It must therefore not accept a file that `reader` rejects: the library
-//! validates chunks and their checksums here, too (`idat`), and `ZlibDecoder` rejects all data that the library
-//! rejects. Interlaced and small images are left to `reader`.
+//! Only for valid files that can be read again: decoding stops silently at anything unexpected, and `reader` then reads
+//! the file from its start and reports the error. This module must therefore not accept a file that `reader` rejects:
+//! the `png` crate validates chunks and their checksums here, too (`idat`), and `ZlibDecoder` rejects all data that the
+//! crate rejects. Interlaced and small images are left to `reader`.
 
 use super::idat::{Idat, unexpected};
 use super::layout::{PngLayout, PngSample};
@@ -41,7 +41,7 @@ const MIN_MEMORY: u64 = 2 << 20;
 pub(super) struct PngSizes {
     /// Compressed bytes per span.
     pub(super) span: usize,
-    /// Memory for decoding a span ahead, at two bytes per byte. The part that does not fit is decoded in order.
+    /// Memory for decoding a span ahead, two bytes per decoded byte. The part that does not fit is decoded in order.
     pub(super) ahead: usize,
     /// Bytes inflated at a time.
     chunk: usize,
@@ -58,7 +58,8 @@ const WINDOW_BYTES: usize = 32 << 10;
 /// Size of the file up to the end of the header.
 const HEADER_END: usize = 29;
 
-/// Returns whether a file can be read again, and declares an image that is compressed, not interlaced and not small.
+/// Returns whether a file can be read again, and declares an image that is compressed, not interlaced and not small,
+/// without very long rows.
 pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) -> bool {
     if input.bytes.in_order() || input.options.run.memory_limit < MIN_MEMORY {
         return false;
@@ -70,7 +71,7 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     let samples = [1, 1, 3, 1, 2, 1, 4][usize::from(kind.min(6))];
     let row = width.saturating_mul(samples * usize::from(bits)).div_ceil(8);
     let rows = row.saturating_mul(height);
-    // Rows that are stored without compression are just copied; the library is as fast.
+    // Rows that are stored without compression are just copied, which the `png` crate does as fast.
     let is_compressed = input.bytes.len().is_some_and(|len| len < rows as u64);
     interlaced == 0 && is_compressed && row <= MAX_ROW_BYTES && rows >= MIN_BYTES
 }

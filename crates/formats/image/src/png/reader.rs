@@ -162,7 +162,7 @@ impl PngInput<'_> {
     }
 }
 
-/// Maps an error message of the library to ours.
+/// Returns the message to show for an error message of the `png` crate.
 fn described(words: &str) -> &'static str {
     let words = words.to_ascii_lowercase();
     let faults = [
@@ -196,7 +196,8 @@ pub(super) fn decode_options() -> DecodeOptions {
     options
 }
 
-/// Adds the profile to the color description. Code points take precedence over it, and it over all others.
+/// Adds the ICC profile (`iCCP`) to the color description. Code points take precedence over the profile, and the
+/// profile over gamma and chromaticities.
 fn describe(
     image: &mut Image,
     others: &OtherChunks,

@@ -1,4 +1,4 @@
-//! Converts inflated rows of a PNG file to an image, in file order: reverses filters and converts pixels.
+//! Converts inflated rows of a PNG file into an image, in file order: reverses filters and converts pixels.
 
 use super::filter;
 use super::idat::unexpected;
@@ -7,7 +7,7 @@ use super::reader::copy;
 use crate::raster::Raster;
 use polyhaul_model::error::Result;
 
-/// An image and its rows received so far.
+/// An image, and the state of receiving its rows.
 pub(super) struct PngRows<T> {
     raster: Raster<T>,
     layout: PngLayout,
@@ -16,8 +16,9 @@ pub(super) struct PngRows<T> {
     count: usize,
     /// The received part of an incomplete row.
     begun: Vec<u8>,
-    /// The previous row, unfiltered, and the buffer for the next one.
+    /// The previous row, unfiltered.
     above: Vec<u8>,
+    /// Buffer for the next unfiltered row.
     row: Vec<u8>,
     pixels: Vec<T>,
 }

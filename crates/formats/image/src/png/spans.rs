@@ -1,8 +1,8 @@
 //! A queue of spans of compressed data, some of which are decoded ahead.
 //!
 //! The thread that inflates in order takes spans one by one (`next`), and decodes those that no other thread has
-//! started. That takes as long as decoding a later span ahead, so the first waiting span is left to it. It waits only
-//! for a span that is being decoded.
+//! started. That takes as long as decoding a later span ahead, so the first waiting span is left to this thread. The
+//! thread waits only for a span that is being decoded.
 
 use super::idat::{Idat, unexpected};
 use super::overlap::PngSizes;
@@ -12,7 +12,7 @@ use polyhaul_pipeline::run::lock;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Consecutive spans without a block that could be decoded ahead, after which no more are tried.
+/// Number of consecutive spans without a block that could be decoded ahead, after which no more are tried.
 const MAX_MISSES: usize = 4;
 
 pub(super) struct SpanLine<'a> {
@@ -32,8 +32,9 @@ struct SpanLineState<'a> {
     idle: Vec<ZlibSpan>,
     /// Whether all data was read, or an error occurred.
     is_over: bool,
-    /// Number of inflated blocks when the last span was taken, and whether it has grown since the span before.
+    /// Number of inflated blocks when the last span was taken.
     blocks: u64,
+    /// Whether that number has grown since the span before, so that spans have blocks to decode ahead.
     is_promising: bool,
     /// Number of consecutive spans without a block that was decoded ahead.
     misses: usize,
@@ -41,7 +42,7 @@ struct SpanLineState<'a> {
 
 enum Queued {
     Read(ZlibSpan),
-    /// A thread is decoding it.
+    /// A thread is decoding the span.
     Started,
     Decoded(ZlibSpan),
 }
@@ -59,7 +60,7 @@ impl<'a> SpanLine<'a> {
         Ok(SpanLine { sizes, max_spans, line: Mutex::new(line), changed: Condvar::new() })
     }
 
-    /// Replaces `span` with the next one; returns whether there is one. `decoder` must have inflated all others.
+    /// Replaces `span` with the next one; returns whether there is one. `decoder` must have inflated all earlier spans.
     pub(super) fn next(&self, span: &mut ZlibSpan, decoder: &ZlibDecoder) -> Result<bool> {
         let mut line = lock(&self.line);
         let blocks = std::mem::replace(&mut line.blocks, decoder.block_count());

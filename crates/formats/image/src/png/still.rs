@@ -1,5 +1,5 @@
-//! Filters the chunks of a PNG file: drops chunks of an animation and ones not needed for pixels, so that the decoder
-//! only sees the still image.
+//! Filters the chunks of a PNG file: drops the chunks of an animation and those not needed for pixels, so that the
+//! decoder only sees the still image.
 //!
 //! The animation is validated here, chunk by chunk, so that damage to it causes a warning and does not lose the image.
 //! Pixel data is passed through.
@@ -14,9 +14,11 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 // Chunk layout (Third Edition, 5.3): length of the data (4, big-endian), type (4), data, CRC-32 of type and data (4).
-/// Sizes of the signature, of length and type, and of the checksum.
+/// Size of the signature.
 const SIGNATURE_BYTES: u64 = 8;
+/// Size of the length and the type of a chunk.
 const HEAD_BYTES: usize = 8;
+/// Size of the checksum of a chunk.
 const SUM_BYTES: usize = 4;
 
 /// Sizes of the animation control chunks: `acTL` has the numbers of frames and plays; `fcTL` a sequence number, size,
@@ -54,7 +56,7 @@ pub(super) struct Animation {
     has_still: bool,
     /// Whether the pixel data of the still image has started.
     has_pixels: bool,
-    /// Whether animation chunks follow that pixel data.
+    /// Whether animation chunks follow the pixel data of the still image.
     is_behind_pixels: bool,
     /// The expected sequence number.
     sequence: u32,
@@ -64,7 +66,7 @@ pub(super) struct Animation {
     pub(super) others: OtherChunks,
 }
 
-/// Chunks that the decoder does not need: the content of used ones, and their faults.
+/// Chunks that the decoder does not need: the content of those that are used, and a list of damaged ones.
 #[derive(Debug, Default)]
 pub(super) struct OtherChunks {
     /// EXIF data.
@@ -76,7 +78,7 @@ pub(super) struct OtherChunks {
 }
 
 impl OtherChunks {
-    /// Returns the orientation in the EXIF data.
+    /// Returns the orientation in the EXIF data; 1 if there is none.
     pub(super) fn orientation(&self) -> u16 {
         self.exif.as_deref().map_or(1, orient::of_exif)
     }
@@ -115,7 +117,7 @@ impl Animation {
         self.fault.get_or_insert_with(|| (at, message.into()));
     }
 
-    /// Validates a chunk at `at` that declares `length` bytes and whose data starts with `data`.
+    /// Validates an animation chunk at offset `at` that declares `length` bytes and whose data starts with `data`.
     fn add(&mut self, at: u64, kind: [u8; 4], length: usize, data: &[u8; FCTL_BYTES]) {
         if fixed_bytes(kind).is_some_and(|fixed| fixed != length) || length < 4 {
             self.set_fault(at, format!("the {} chunk has an invalid length of {length} bytes", kind.escape_ascii()));
@@ -267,7 +269,7 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Skips a chunk after passing its data to `with`. Returns whether its checksum matches; `None` at the end of file.
+    /// Skips a chunk, passing its data to `with`. Returns whether its checksum matches; `None` if the file ends in it.
     fn skip_summed(&mut self, length: usize, kind: [u8; 4], mut with: impl FnMut(&[u8])) -> io::Result<Option<bool>> {
         let mut sum = Crc::new();
         let mut checked = 0;
@@ -340,7 +342,8 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Returns the length of a chunk: the fixed one of its type, if another one is declared but a chunk follows there.
+    /// Returns the length of a chunk's data: the fixed length of its type, if the chunk declares another one, but the
+    /// next chunk starts after the fixed length.
     fn believed_length(&mut self, declared: usize, kind: [u8; 4]) -> io::Result<usize> {
         let Some(fixed) = fixed_bytes(kind).filter(|fixed| *fixed != declared) else { return Ok(declared) };
         let next = HEAD_BYTES + fixed + SUM_BYTES;

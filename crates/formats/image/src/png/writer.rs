@@ -1,8 +1,8 @@
-//! Writes PNG files: parts of rows are filtered and compressed in parallel, each into its own chunk.
+//! Writes PNG files: parts of several rows are filtered and compressed in parallel, each into its own chunk.
 //!
-//! A part depends only on the last row of the previous one, so the output does not depend on the number of threads.
+//! A part depends only on its own rows and the row before them, so the output does not depend on the number of threads.
 //! Each part ends byte-aligned (a sync flush of deflate), so that parts can be concatenated. The Adler-32 checksum is
-//! combined from the sums of all parts.
+//! combined from the checksums of all parts.
 
 use super::SIGNATURE;
 use super::filter;
@@ -161,8 +161,9 @@ fn finish_chunk(chunk: &mut Vec<u8>) -> Result<()> {
 
 struct PngPages<'a> {
     image: &'a Image,
-    /// Bytes per pixel and per row.
+    /// Bytes per pixel.
     pixel_bytes: usize,
+    /// Bytes per row.
     row_bytes: usize,
     part_rows: usize,
     level: Compression,
@@ -170,8 +171,9 @@ struct PngPages<'a> {
 
 struct PngPageSlot {
     rows: Range<usize>,
-    /// A stored row, and the one above it.
+    /// A row as stored, unfiltered.
     row: Vec<u8>,
+    /// The row above it.
     above: Vec<u8>,
     /// The row with each filter applied.
     tried: [Vec<u8>; 5],

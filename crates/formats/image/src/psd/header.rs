@@ -44,8 +44,9 @@ pub(super) struct PsdHeader {
     pub(super) colors: PsdColors,
     /// Whether the first channel after the colors is alpha.
     pub(super) has_alpha: bool,
-    /// Whether it is a large document (PSB), with larger size fields.
+    /// Whether the file is a large document (PSB), with larger size fields.
     pub(super) is_large: bool,
+    /// Whether rows are compressed with PackBits.
     pub(super) has_packets: bool,
     /// Number of layers, in addition to the merged image.
     pub(super) layers: usize,

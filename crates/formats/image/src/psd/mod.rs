@@ -5,8 +5,8 @@
 //! - The image is the merged one that Photoshop stores after the layers; documents saved without it ("Maximize
 //!   Compatibility" off) contain a white placeholder.
 //! - The first channel after the colors is alpha if the layer count is negative, which is how Photoshop marks it as the
-//!   transparency of the merged image. All other channels are selections and skipped with a warning, as are layers if
-//!   there is more than one.
+//!   transparency of the merged image. All other channels are selections; they are skipped with a warning, as are
+//!   layers if there is more than one.
 //! - Colors of transparent pixels are kept as stored: blended with white.
 //! - Samples of 8 and 16 bits are read as sRGB, and floats as linear. An ICC profile is kept and not applied
 //!   (`changed-color-space`).

@@ -1,4 +1,4 @@
-//! Decodes the channels of a Photoshop document to an image.
+//! Decodes the channels of a Photoshop document into an image.
 
 use super::header;
 use super::header::{PsdColors, PsdHeader};
@@ -65,8 +65,8 @@ fn plain_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usiz
     Ok(planes)
 }
 
-/// Reads the first channels, with rows compressed with PackBits. They are preceded by the compressed size of each row,
-/// in 2 bytes, or 4 in a PSB.
+/// Reads the first channels, whose rows are compressed with PackBits. The compressed size of each row of all channels
+/// precedes the channels, in 2 bytes, or 4 in a PSB.
 fn packed_planes(pieces: &mut Pieces<'_>, header: &PsdHeader, channel_count: usize) -> Result<Vec<Vec<u8>>> {
     let size_bytes = if header.is_large { 4 } else { 2 };
     let table = pieces.take(header.height * header.stored * size_bytes, "row sizes")?;
@@ -205,7 +205,7 @@ fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-/// Converts CMYK to RGB. Inks are stored inverted: 255 means none.
+/// Converts CMYK to RGB. Inks are stored inverted: the maximum is no ink.
 fn without_black<T: Copy + PsdLight>(mut samples: Vec<T>, alpha: usize) -> Vec<T> {
     let stored = 4 + alpha;
     let size = 3 + alpha;

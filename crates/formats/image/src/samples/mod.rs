@@ -42,7 +42,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Counts the samples that integers cannot represent.
+    /// Counts the samples below 0, above 1 and NaN; `rounded` stays 0.
     pub fn from_samples(samples: &[f32]) -> Cut {
         let count = |is_out: fn(&f32) -> bool| samples.iter().filter(|sample| is_out(sample)).count() as u64;
         Cut {
@@ -88,8 +88,8 @@ impl Cut {
 /// ```
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if the number of samples does not match the size; [`ErrorKind::Cancelled`];
-/// [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if the image is inconsistent (see [`check_image`]), [`ErrorKind::Cancelled`] if the job was
+/// cancelled, and [`ErrorKind::Memory`] if there is not enough memory.
 pub fn convert_samples(image: &Image, to: SampleType, space: ColorSpace, run: &RunOptions) -> Result<Adjusted> {
     rebuilt(image, SampleShape { kind: to, space, channels: image.channels }, run)
 }
@@ -106,7 +106,8 @@ pub fn with_channels(image: &Image, channels: Channels, run: &RunOptions) -> Res
     Ok(rebuilt(image, SampleShape { kind, space: image.color_space, channels }, run)?.image)
 }
 
-/// Fails unless colors and extra channels have as many samples as the size requires.
+/// Fails unless colors and extra channels have as many samples as the size requires, and the stored names of color
+/// channels, if any, match their number.
 pub fn check_image(image: &Image) -> Result<()> {
     let Image { width, height, channels, samples, .. } = image;
     let fault = |message: String| Err(Error::new(ErrorKind::Usage, message));
@@ -254,7 +255,7 @@ impl SampleScratch {
     }
 }
 
-/// Returns whether samples of type `to` represent all of these exactly.
+/// Returns whether samples of type `to` represent all of these samples exactly.
 fn fits(samples: &Samples, to: SampleType) -> bool {
     match (samples, to) {
         (Samples::U8(_), _) | (_, SampleType::F32) => true,
@@ -342,7 +343,7 @@ pub(super) fn encode_premultiplied(values: &mut [f32], size: usize) {
     bend_premultiplied(values, size, srgb::code);
 }
 
-/// Converts pixels to other channels; new alpha is 1.
+/// Converts pixels to other channels: colors become luminance, gray is copied to all colors, and new alpha is 1.
 pub(super) fn remap(from: Channels, pixels: &[f32], to: Channels, out: &mut [f32]) {
     let gray = |[r, g, b]: [f32; 3]| {
         // Keeps equal colors exact.

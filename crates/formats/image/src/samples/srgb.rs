@@ -7,7 +7,7 @@ use polyhaul_model::error::{Error, Result};
 pub(super) use polyhaul_model::srgb::{code, light};
 use std::sync::{LazyLock, OnceLock};
 
-/// Returns the smallest float that is converted to `code`, in the range 0 to `max_code`, or to a higher code.
+/// Returns the smallest light that is converted to `code` or to a higher code. Codes are from 0 to `max_code`.
 fn min_light(code: usize, max_code: usize) -> f32 {
     let border = light((code as f64 - 0.5) / max_code as f64);
     let nearest = border as f32;
@@ -22,7 +22,7 @@ const DARKEST16: f32 = 1.0 / (1 << 21) as f32;
 const BRIGHTEST: f32 = 1.0 - f32::EPSILON / 2.0;
 /// An entry of a table covers 2^16 consecutive floats. The bits of positive floats sort like their values, so the upper
 /// bits are the index of the entry, and 128 entries cover a factor of two. 8 bits need 13 times 128 entries, 16 bits 21
-/// times; powers of two bound the index without a division.
+/// times; the number of entries is a power of two, so that a mask bounds the index.
 const PART_BITS: u32 = 16;
 const PARTS8: usize = 1 << 11;
 const PARTS16: usize = 1 << 12;
@@ -33,9 +33,9 @@ pub(crate) struct SrgbBytes {
     pub(crate) light: [f32; 256],
     /// Each code divided by 255.
     pub(crate) plain: [f32; 256],
-    /// Per entry: the code of its first float in the upper half. The lower half is added to the offset of a float in
-    /// the entry: the sum carries into the upper half from the border of the next code on. No entry has more than one
-    /// border.
+    /// Per entry: the upper half is the code of its first float. The lower half is added to the offset of a float in
+    /// the entry: the sum carries into the upper half if the float has the next code. No entry has floats of more than
+    /// two codes.
     parts: [u32; PARTS8],
 }
 
@@ -64,7 +64,7 @@ impl SrgbBytes {
     }
 
     /// Returns the position of `light` among the floats that start at [`DARKEST8`]. Loops that first compute the
-    /// positions of several pixels with vectors, then their codes, take half the time.
+    /// positions of several pixels with vector instructions, then their codes, are twice as fast.
     #[inline(always)]
     pub(crate) fn place(light: f32) -> u32 {
         // Compiles to the maximum and minimum instructions. NaN compares as false and becomes black.

@@ -72,7 +72,7 @@ impl AlphaSeen {
     }
 }
 
-/// Starts without pixels.
+/// The bits of no pixels.
 impl Default for AlphaSeen {
     fn default() -> Self {
         AlphaSeen { any_bits: 0, common_bits: u8::MAX }

@@ -4,12 +4,13 @@
 //!
 //! - 32-bit pixels have alpha, as in most readers, since many programs write alpha but declare 0 attribute bits. 16-bit
 //!   gray is gray and alpha. 16-bit color has alpha if the header declares one attribute bit.
-//! - Alpha is used if the extension area declares type 3 or 4 (useful, premultiplied), or without one, if there are
+//! - Alpha is declared by type 3 or 4 in the extension area (useful, premultiplied), or without an extension area, by
 //!   attribute bits; types 0 to 2 declare it meaningless. If undeclared alpha is 0 in all pixels, the image is read as
-//!   opaque, since it would be invisible (`unused-alpha`); so is a 16-bit image whose attribute bit is 0 in all pixels.
-//!   Any other undeclared alpha is kept (`undeclared-alpha`), unless it is 255 in all pixels.
-//! - If the header declares no attribute bits but the 16th bit of pixels or of the color map varies, it is dropped
-//!   (`left-out-alpha`).
+//!   opaque, since it would be invisible (`unused-alpha`); without an extension area, so is a 16-bit image whose
+//!   attribute bit is 0 in all pixels. Any other undeclared alpha is kept, with the warning `undeclared-alpha` unless
+//!   it is 255 in all pixels or of type 2.
+//! - If the header does not declare one attribute bit, the 16th bit of pixels and of the color map is dropped, with the
+//!   warning `left-out-alpha` if the bit varies.
 //! - 5-bit samples are scaled to 8 bits and rounded, so that 31 becomes 255.
 //! - A run may continue in the next row, but not past the last one.
 //! - An index outside the color map is an error.
@@ -38,7 +39,7 @@ const SIGNATURE: &[u8; 18] = b"TRUEVISION-XFILE.\0";
 const EXTENSION_BYTES: usize = 495;
 /// Offset of the attribute bits in the header.
 const ATTRIBUTES_AT: u64 = 17;
-/// Alpha types up to this one declare alpha undefined; for this one, it should be retained nevertheless.
+/// Alpha types up to this one declare alpha undefined; readers should nevertheless retain alpha of this type.
 const RETAINED: u8 = 2;
 /// Alpha type of useful alpha.
 const USEFUL: u8 = 3;

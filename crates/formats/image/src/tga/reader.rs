@@ -1,4 +1,4 @@
-//! Decodes the pixels of a TGA file to an image.
+//! Decodes the pixels of a TGA file into an image.
 //!
 //! Reads several rows at a time: uncompressed rows by offset, in parallel; packets sequentially, into uncompressed
 //! rows. Pixels are converted in parallel. `packets` unpacks runs; `raster` orders the rows.
@@ -68,7 +68,7 @@ fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
     let colors = channels.colors();
     let pixels = samples.len() / size;
     for pixel in 1..pixels {
-        // Pixels shrink, so copying forward never overwrites unread samples.
+        // Pixels shrink, so copying them in order never overwrites unread samples.
         samples.copy_within(pixel * size..pixel * size + colors, pixel * colors);
     }
     samples.truncate(pixels * colors);
@@ -132,7 +132,8 @@ impl TgaInput<'_> {
         Ok((crew.threads, kind))
     }
 
-    /// Unpacks pixels until `to` is full, except for its last [`SLACK`] bytes. Returns the offset after these packets.
+    /// Unpacks pixels until `to` is full, except for its last [`SLACK`] bytes. Returns the file offset of the end of
+    /// the bytes used.
     fn unpack(&self, packed: &mut Packed, to: &mut [u8]) -> Result<u64> {
         let Packed { window, packets } = packed;
         let size = self.header.pixels.bytes();
@@ -161,7 +162,7 @@ impl TgaInput<'_> {
         }
     }
 
-    /// Decides how to treat alpha, given the alpha type in the extension area.
+    /// Decides how to treat alpha, given the alpha type in the extension area; warns about unusual alpha.
     fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<TgaAlpha> {
         let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
         let AlphaSeen { any_bits, common_bits } = seen;
@@ -197,7 +198,8 @@ impl TgaInput<'_> {
         Ok(TgaAlpha::Kept)
     }
 
-    /// Returns the alpha type in the extension area. The pixels end at `end`, and the bytes in `read` follow them.
+    /// Returns the alpha type in the extension area, if any. The pixels end at `end`, and the bytes in `read` follow
+    /// them.
     fn alpha_type(&self, end: u64, read: &[u8]) -> Result<Option<u8>> {
         let has_alpha = self.header.pixels.channels().has_alpha();
         // A stream is read to its end, since damage of compressed data is detected only there.
@@ -237,7 +239,7 @@ struct TgaSlot {
     /// Size of the pixels read.
     found: usize,
     rows: Range<usize>,
-    /// Offset of their end in the file.
+    /// File offset of the end of the stored pixels.
     end: u64,
 }
 

@@ -124,7 +124,7 @@ impl Pages for TgaPages<'_> {
         pixels::store(self.channels, samples, &mut slot.plain);
         slot.packets.clear();
         if self.has_packets {
-            // At worst, one head per 128 pixels, and one for the rest of each row.
+            // At worst, one packet header per 128 pixels, and one for the rest of each row.
             let max_bytes = slot.plain.len() + slot.plain.len() / PACKET + self.page_rows;
             slot.packets.try_reserve_exact(max_bytes).map_err(|_| Error::memory("a page"))?;
             for row in slot.plain.chunks_exact(self.row_bytes) {
@@ -146,7 +146,7 @@ impl Pages for TgaPages<'_> {
 
 /// Encodes a row as runs and literals.
 fn pack<const SIZE: usize>(mut row: &[[u8; SIZE]], out: &mut Vec<u8>) {
-    // A run of two 1-byte pixels saves nothing, and splitting literals costs a head.
+    // A run of two 1-byte pixels saves nothing, and splitting literals costs another packet header.
     let worth = if SIZE == 1 { 3 } else { 2 };
     while let Some(first) = row.first() {
         let run = row.iter().take(PACKET).take_while(|pixel| *pixel == first).count();

@@ -5,7 +5,7 @@
 //! | 0 | 6 | `\x93NUMPY` |
 //! | 6 | 2 | version, major and minor |
 //! | 8 | 2, or 4 from version 2 on | size of the text that follows, little-endian |
-//! | 10 or 12 | | a dict in Python's notation: `descr`, `fortran_order`, `shape` |
+//! | 10 or 12 | | a Python dict literal: `descr`, `fortran_order`, `shape` |
 //!
 //! The text is Latin-1, or UTF-8 from version 3 on.
 
@@ -16,14 +16,14 @@ use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
 use std::sync::Arc;
 
-/// Type and number of the values.
+/// Types, number and order of the values.
 #[derive(Debug)]
 pub(super) struct NpyHeader {
     pub(super) fields: Vec<NpyField>,
     /// Bytes per row, or per element if columns are stored consecutively.
     pub(super) record_bytes: usize,
     pub(super) row_count: u64,
-    /// Whether columns are stored consecutively (Fortran order): then all have one type, and no offset.
+    /// Whether columns are stored consecutively (Fortran order). All columns then have one type, and offset 0.
     pub(super) by_columns: bool,
     /// Offset of the data in the file.
     pub(super) body: u64,
@@ -33,7 +33,7 @@ pub(super) struct NpyHeader {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NpyField {
     pub(super) name: String,
-    /// Offset in a row.
+    /// Byte offset in a row.
     pub(super) offset: usize,
     pub(super) scalar: Scalar,
     pub(super) is_big_endian: bool,
@@ -43,7 +43,7 @@ pub(super) struct NpyField {
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Magic, version, and the size of the header in the longer form.
 pub(super) const MAX_PREFIX: usize = 12;
-/// Maximum header size: more than the default limit of columns needs.
+/// Maximum header size in bytes: more than the default limit of columns needs.
 const MAX_BYTES: u32 = 16 << 20;
 
 /// Returns the size of the header and its offset, given the first [`MAX_PREFIX`] bytes, or fewer at the end of a file.
@@ -70,7 +70,7 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     Ok((size as usize, start))
 }
 
-/// Parses the text of a header that starts at `start` of the file.
+/// Parses the text of a header, which starts at offset `start` of the file.
 pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),

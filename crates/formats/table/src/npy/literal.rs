@@ -1,4 +1,4 @@
-//! Parses the subset of Python's notation in headers: dicts, tuples, lists, strings, integers, True and False.
+//! Parses the Python literals that occur in headers: dicts, tuples, lists, strings, integers, True, False and None.
 
 use polyhaul_model::error::{Error, Result, try_push};
 
@@ -17,7 +17,7 @@ pub(super) enum Literal {
 /// Location of a fault in the text, and what was expected there.
 pub(super) type NpyFault = (usize, &'static str);
 
-/// No header has deeper nesting.
+/// Maximum nesting depth: no valid header has a deeper one.
 const MAX_DEPTH: usize = 8;
 
 /// Parses a text with one value, surrounded by optional white space.

@@ -59,7 +59,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let mut header = read_header(&bytes, &file, options)?;
     let columns = targets(&mut header, options)?;
     let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
-    // Columns stored consecutively are all scanned, because only a part of each is kept.
+    // If columns are stored consecutively, all of them are read, even if only a part of each is kept.
     let record_count =
         if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
@@ -79,7 +79,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let chunks = record_count.div_ceil(chunk_records);
     let crew = Crew::for_chunks(chunks, slot_bytes, &options.run);
     let job = NpyJob { bytes, file, header, record_count, chunk_records, columns, options };
-    // The contents of an uncompressed file are certain to exist, so reserve all of it: the columns need not grow.
+    // The contents of an uncompressed file are certain to exist, so reserve all rows: then the columns need not grow.
     if job.bytes.is_backed() {
         job.reserve(rows as usize)?;
     }
@@ -126,7 +126,7 @@ fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
     fault(file, len, message)
 }
 
-/// Returns the columns to keep.
+/// Returns the columns to keep; fails if the options name a missing column or set types.
 fn targets(header: &mut NpyHeader, options: &ParseOptions<TableReadOptions>) -> Result<Vec<NpyTarget>> {
     if options.own.types != ColumnTypes::Auto {
         return Err(Error::new(ErrorKind::Usage, "npy files store the types of their columns: leave `types` unset"));
@@ -239,8 +239,8 @@ impl NpyJob<'_> {
         Ok(())
     }
 
-    /// Returns the parts of kept columns in a chunk of consecutively stored columns: their rows, and the bytes from
-    /// there on.
+    /// Returns the parts of kept columns in a chunk of consecutively stored columns: their rows, and the chunk's bytes
+    /// from the first of these rows on.
     fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a NpyTarget, Range<usize>, &'a [u8])> {
         let rows = self.header.row_count;
         let size = self.header.record_bytes as u64;

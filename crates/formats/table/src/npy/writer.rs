@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Approximate bytes per page.
 const PAGE_BYTES: usize = 256 << 10;
-/// Bytes of rows to fill from all columns before the next ones: they stay in the L1 cache.
+/// Bytes of rows that are filled from all columns before the next rows, so that they stay in the L1 cache.
 const TILE_BYTES: usize = 16 << 10;
 /// Alignment of the data in the file.
 const ALIGNMENT: usize = 64;
@@ -60,7 +60,7 @@ pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Re
     Ok(NpyPages { rows, offsets, row_bytes, page_rows, first_pages })
 }
 
-/// Returns the columns of the first block: all blocks have the same types.
+/// Returns the columns of the first block; those of all other blocks have the same types.
 fn lanes<'r>(rows: &'r Rows<'_>) -> &'r [TableWriterLane<'r>] {
     rows.blocks.first().map_or(&[][..], |block| &block.lanes)
 }

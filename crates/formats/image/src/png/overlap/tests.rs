@@ -105,12 +105,12 @@ fn with_input<T>(file: &[u8], threads: usize, read: impl FnOnce(&PngInput<'_>, B
     read(&input, Decoding::new(&bytes, &options.run).reader())
 }
 
-/// Decodes an image with these threads, whatever its size.
+/// Decodes an image with `threads` threads, whatever its size.
 fn overlapped(file: &[u8], threads: usize, sizes: PngSizes) -> Result<Image> {
     with_input(file, threads, |input, reader| decode(input, reader, &Mutex::default(), sizes))
 }
 
-/// Decodes an image with the library alone; `None` if the file is invalid.
+/// Decodes an image with the `png` crate alone; `None` if the file is invalid.
 fn by_library(file: &[u8]) -> Option<Image> {
     with_input(file, 1, |input, reader| input.decode(reader, &Mutex::default()).ok())
 }
@@ -196,7 +196,7 @@ fn a_large_image_is_the_same_for_any_number_of_threads() {
     }
 }
 
-/// Returns whether an image is accepted that the library rejects or decodes differently.
+/// Returns whether an image is accepted that the `png` crate rejects or decodes differently.
 fn is_wrong(file: &[u8], threads: usize, sizes: PngSizes) -> bool {
     overlapped(file, threads, sizes).is_ok_and(|image| by_library(file).is_none_or(|expected| image != expected))
 }
@@ -216,7 +216,7 @@ fn nothing_is_accepted_that_the_library_refuses() {
     }
 }
 
-/// Unlike above, the checksums of chunks match the damaged data.
+/// Unlike in the test above, the checksums of chunks match the damaged data.
 #[test]
 fn broken_data_is_never_taken_for_an_image() {
     let packed = packed(&filtered(), 6, 3000);
@@ -236,7 +236,7 @@ fn broken_data_is_never_taken_for_an_image() {
     assert!(overlapped(&longer, 2, SMALL).is_err() && by_library(&longer).is_some());
 }
 
-/// A code whose only symbol is the end of the block: the library rejects it, unlike zlib.
+/// A literal/length code whose only symbol is the end of the block: the `png` crate rejects it, unlike zlib.
 #[test]
 fn a_block_without_symbols_is_refused_as_by_the_library() {
     let plain = filtered();
