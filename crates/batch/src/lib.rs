@@ -1,21 +1,22 @@
 //! Converts libraries of assets: plans them, runs worker processes and records the results.
 //!
-//! - [`Plan`]: the assets in folders and URLs, and which of them are already done.
+//! - [`Plan`]: the assets in files, folders and URLs, each with its state according to the log.
 //! - [`Pool`]: worker processes, each converting one [`Task`] at a time. If a worker crashes, or exceeds its memory or
-//!   time limit, its asset fails, but the run continues.
-//! - [`Row`]: the result of one attempt at an asset. Rows are data, including errors.
-//! - [`LogWriter`] and [`read_rows`]: the log of rows next to the outputs, append-only and checksummed. A run needs
-//!   nothing else to resume another one.
+//!   time limit, its asset fails, but the run continues. A pool can also run an engine, one process that converts many
+//!   tasks at a time; if it crashes, the run fails.
+//! - [`Row`]: the result of one attempt at an asset, including its error, or the record that its outputs were removed.
+//! - [`LogWriter`] and [`read_rows`]: the log of rows in the output folder, append-only and checksummed. To resume an
+//!   earlier run, a run needs nothing but this log and the outputs.
 //! - [`write_manifest`]: the rows as one file, Parquet or JSON Lines, for people and other tools.
-//! - [`find_gone`]: outputs whose source no longer exists.
+//! - [`find_gone`]: assets whose source no longer exists, with their outputs.
 //! - [`Summary`]: totals over the rows.
 //!
-//! This crate never opens an asset and depends on no format. A worker is any program that reads tasks and prints rows,
-//! even one that forwards them to a cluster. The command (`surfaces/cli`, `batch`) is that program, and formats the
-//! text.
+//! This crate never opens an asset and does not depend on its format. A worker is any program that reads tasks and
+//! prints rows, even one that forwards the tasks to a cluster. The command `batch` (in `surfaces/cli`) starts itself as
+//! the worker, and formats all text for users.
 //!
-//! The state of a library is in the folder `.polyhaul` of the output folder or URL: `log/` has one file per run, and
-//! the manifest is next to it. Several runs may write concurrently, each to its own file.
+//! The state of a library is in the folder `.polyhaul` of the output folder or URL: the manifest, and the folder `log/`
+//! with one file per run until [`compact_logs`] merges them. Several runs may write concurrently, each to its own file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -48,12 +49,12 @@ pub use worker::serve;
 
 use std::path::{Path, PathBuf};
 
-/// The state folder: log and manifest, inside the output folder.
+/// Returns the state folder: `.polyhaul` in the output folder or URL `outputs`.
 pub fn state_folder(outputs: &Path) -> PathBuf {
     outputs.join(".polyhaul")
 }
 
-/// Current time in seconds since 1970.
+/// Returns the current time in seconds since 1970 (UTC).
 pub fn now() -> f64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }

@@ -1,4 +1,4 @@
-//! Reads and writes the lines of a log: checksums, torn ends, and recovery of rows from damaged lines.
+//! Formats and reads the lines of a log: checksums, torn last lines, and recovery of rows from damaged lines.
 //!
 //! Line format: 16 hexadecimal digits (64-bit XXH3 of the JSON), a space, a JSON object without whitespace between
 //! tokens, a line feed.
@@ -14,15 +14,15 @@ use std::path::Path;
 const DIGITS: usize = 16;
 /// Bytes before the JSON: checksum and space.
 const HEAD: usize = DIGITS + 1;
-/// The start of a JSON object with the space before it. Occurs nowhere else in a line, since quotes in strings are
-/// escaped.
+/// The start of a JSON object with the space before it. Without whitespace between tokens, it occurs elsewhere in a
+/// line only where a string ends with ` {`: other quotes in strings are escaped.
 const START: &[u8] = b" {\"";
 
 /// A line of a log.
 pub(crate) enum LogLine<'a> {
     /// JSON with a matching checksum.
     Sound(&'a str),
-    /// Bytes with a wrong checksum. They may contain intact rows: see [`each_row_within`].
+    /// Bytes without a matching checksum. They may contain intact rows: see [`each_row_within`].
     Damaged(&'a [u8]),
 }
 
@@ -76,8 +76,8 @@ fn is_digit(byte: &u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'f')
 }
 
-/// Whether bytes are the start of a line, as left by a run that was killed while writing. Complete JSON, a second line
-/// or control characters indicate damage instead: an overwritten line feed, or a power failure.
+/// Whether bytes are the start of a line, as left by a run that was killed while writing. Complete JSON, the start of a
+/// second line or control characters indicate damage instead: an overwritten line feed, or a power failure.
 fn is_torn(line: &[u8]) -> bool {
     let (head, json) = line.split_at(line.len().min(HEAD));
     let is_head = |(at, byte): (usize, &u8)| if at < DIGITS { is_digit(byte) } else { *byte == b' ' };
@@ -86,15 +86,15 @@ fn is_torn(line: &[u8]) -> bool {
     head.iter().enumerate().all(is_head) && is_start && is_one
 }
 
-/// Length of the JSON value at the start of `bytes`; `None` if incomplete.
+/// Returns the length of the JSON value at the start of `bytes`; `None` if the value is incomplete or invalid.
 fn json_bytes(bytes: &[u8]) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     values.next()?.ok()?;
     Some(values.byte_offset())
 }
 
-/// Passes intact rows within a damaged line to `each`. A damaged line feed joins two rows; a row appended after a torn
-/// one shares its line.
+/// Passes intact rows within a damaged line to `each`. A damaged line feed joins two rows, and a row that was appended
+/// after a torn row shares its line.
 pub(crate) fn each_row_within(line: &[u8], each: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     let mut end = 0;
     for start in memchr::memmem::find_iter(line, START) {

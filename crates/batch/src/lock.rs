@@ -1,9 +1,10 @@
-//! Locks log files, to detect files that a run is still writing and files that were removed, renamed or replaced.
+//! Locks and identifies log files, to detect files that a run is still writing and files that were removed, renamed or
+//! replaced.
 //!
-//! On Unix, a run holds a lock (`flock`) on its file until the process ends. On file systems without locks, a file
-//! counts as being written if it changed within the last hour. On Windows, a run opens its file with read-only sharing,
-//! and merges exclude each other ([`exclude_merges`]).
-//! Objects in stores have no locks.
+//! On Unix, a run holds a lock (`flock`) on its file until it closes the file or its process ends. On file systems
+//! without locks, a file counts as being written if it changed within the last hour. On Windows, a run opens its file
+//! such that other processes can only open it for reading, and merges exclude each other ([`exclude_merges`]). Objects
+//! in object stores cannot be locked.
 
 use polyhaul::place::is_url;
 use polyhaul_fault::planted;
@@ -16,28 +17,29 @@ use std::time::Duration;
 const MAX_NAMES: u32 = 1000;
 
 /// Time without changes after which a log counts as complete if files cannot be locked. Long, since some assets take a
-/// long time.
+/// long time to convert.
 const MIN_QUIET: Duration = Duration::from_secs(3600);
 
-/// Device and inode, to distinguish files that had the same path. Unavailable on systems without such numbers.
+/// Device and inode numbers, to distinguish files that had the same path. Available only on Unix.
 pub(crate) type FileIdentity = (u64, u64);
 
-/// An exclusive lock on a log file that is not being written, held until dropped.
+/// Exclusive access to a log file that is not being written. Holds the lock on the file, if files can be locked, until
+/// dropped.
 pub(crate) struct LogGuard(Option<File>);
 
 impl LogGuard {
-    /// Whether the file still has this size. Objects in stores never grow.
+    /// Whether the file still has this size. Always true for objects in object stores, which never grow.
     pub(crate) fn has_bytes(&self, bytes: u64) -> bool {
         self.0.as_ref().is_none_or(|file| file.metadata().is_ok_and(|metadata| metadata.len() == bytes))
     }
 
-    /// Device and inode of the locked file; `None` for objects in stores and on systems without such numbers.
+    /// Device and inode numbers of the locked file; `None` for objects in object stores and on systems other than Unix.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
         self.0.as_ref().and_then(|file| identity(&file.metadata().ok()?))
     }
 }
 
-/// A log file being written, locked until dropped.
+/// A log file that a run writes, locked until dropped.
 pub(crate) struct LogFile {
     pub(crate) file: File,
     pub(crate) path: PathBuf,
@@ -49,7 +51,7 @@ impl LogFile {
     /// Creates and locks a file in a folder; creates the folder if necessary.
     ///
     /// # Errors
-    /// I/O errors.
+    /// If the folder or the file cannot be created.
     pub(crate) fn create(folder: &Path, name: &str) -> io::Result<LogFile> {
         let mut options = OpenOptions::new();
         options.create_new(true).read(true).append(true);
@@ -67,7 +69,7 @@ impl LogFile {
                 Err(error) => return Err(error),
             };
             let is_taken = !planted("log-unlocked") && matches!(lock(&file.file), Lock::Busy);
-            // A merge may have taken the file before it was locked.
+            // A merge may have locked, replaced or removed the file before this run could lock it.
             if !is_taken && file.is_in_place() || is_last {
                 return Ok(file);
             }
@@ -83,7 +85,7 @@ impl LogFile {
     /// Whether another program truncated the file.
     ///
     /// # Errors
-    /// I/O errors.
+    /// If the size of the file cannot be determined.
     pub(crate) fn is_truncated(&self) -> io::Result<bool> {
         Ok(self.file.metadata()?.len() < self.bytes)
     }
@@ -98,7 +100,7 @@ enum Lock {
     Held,
     /// Another process holds a lock.
     Busy,
-    /// The file system has no locks.
+    /// The file cannot be locked, usually because the file system does not support locks.
     Unsupported,
 }
 
@@ -133,21 +135,21 @@ fn identity(metadata: &Metadata) -> Option<FileIdentity> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// On Windows, an open file cannot be removed or renamed.
+/// Returns `None`. Windows needs no identity: other processes cannot remove or rename the open file of a run.
 #[cfg(not(unix))]
 fn identity(_: &Metadata) -> Option<FileIdentity> {
     None
 }
 
-/// Locks a log file; `None` if a run is writing it or another merge holds it.
+/// Locks a log file; `None` if a run is writing it, another merge has locked it, or it no longer exists.
 ///
 /// # Errors
-/// I/O errors.
+/// If the file exists but cannot be opened.
 pub(crate) fn take(path: &Path) -> io::Result<Option<LogGuard>> {
     if is_url(path) {
         return Ok(Some(LogGuard(None)));
     }
-    // Network file systems can only lock files that are open for writing.
+    // Network file systems may require that a file to be locked is open for writing.
     let file = match OpenOptions::new().read(true).append(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
         opened => opened,
@@ -193,7 +195,7 @@ pub(crate) fn exclude_merges(_: &Path) -> io::Result<Option<MergeGuard>> {
     Ok(Some(MergeGuard(None)))
 }
 
-/// Whether a file has not changed for a while. False if its modification time is in the future.
+/// Whether a file has not changed for [`MIN_QUIET`]. False if its modification time is unknown or in the future.
 fn is_quiet(file: &File) -> bool {
     let changed = file.metadata().and_then(|metadata| metadata.modified()).ok();
     changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age >= MIN_QUIET)

@@ -1,10 +1,10 @@
 //! Appends rows to the log: lines of JSON with a checksum, in one file per run.
 //!
-//! Files are append-only, so a killed run loses at most the line it was writing (`lines`). Objects in stores cannot be
-//! appended to: there, a run writes numbered segments, at most one per second, and joins them at the end. The rows of
-//! all files, in order of their names, are the library's history. Several runs, on one machine or many, never write to
-//! the same file. A run locks its file (`lock`); if the file is removed, renamed or replaced anyway, the run copies its
-//! rows to a new file.
+//! Files are append-only, so a killed run loses at most the line that it was writing (`lines`). Objects in object
+//! stores cannot be appended to: there, a run writes numbered segments, at most one per second, and joins them at the
+//! end. The rows of all files, in order of their names, are the library's history. Several runs, on one machine or
+//! many, never write to the same file. A run locks its file (`lock`); if the file is removed, renamed or replaced
+//! anyway, the run copies its rows to a new file.
 
 use crate::lines::{LogLine, checked_line, each_block, each_line, each_row_within};
 use crate::lock::LogFile;
@@ -19,11 +19,11 @@ use std::io::{Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Bytes per read and write.
+/// Size of the buffers for reading and writing files.
 pub(crate) const BLOCK_BYTES: usize = 1 << 20;
-/// Minimum time between segments.
+/// Minimum time between two segments.
 const SEGMENT: Duration = Duration::from_secs(1);
-/// Maximum number of listings: files may be merged between listing and reading.
+/// Maximum number of times that the files of a log are listed: a merge may remove files between listing and reading.
 const MAX_LISTINGS: u32 = 100;
 
 /// Folder of the log files.
@@ -31,7 +31,7 @@ fn log_folder(outputs: &Path) -> PathBuf {
     state_folder(outputs).join("log")
 }
 
-/// The log file of one run.
+/// The log of one run, being written.
 pub struct LogWriter {
     folder: PathBuf,
     name: String,
@@ -49,11 +49,11 @@ enum LogPlace {
 }
 
 impl LogWriter {
-    /// Creates the log of a run that writes to the folder or URL `outputs`. A log file stays locked until the writer is
-    /// dropped, so merges skip it.
+    /// Creates the log of a run that writes to the folder or URL `outputs`. If the log is a file, it stays locked until
+    /// the writer is dropped, so merges skip it.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`] if the log file cannot be created.
     pub fn create(outputs: &Path) -> Result<LogWriter> {
         let folder = log_folder(outputs);
         let name = new_name();
@@ -65,10 +65,11 @@ impl LogWriter {
         Ok(LogWriter { folder, name, place })
     }
 
-    /// Appends rows. Rows in a file then survive if this process is killed; rows in a store, about a second later.
+    /// Appends rows. If the log is a file, the rows survive if this process is killed after this call; in an object
+    /// store, only once their segment is written, about a second later.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`] if the log cannot be written, or if another program truncated it.
     pub fn append(&mut self, rows: &[DoneRow]) -> Result<()> {
         let mut lines = Vec::new();
         for row in rows {
@@ -95,10 +96,10 @@ impl LogWriter {
         }
     }
 
-    /// Writes pending rows if the last segment is at least a second old. Call this regularly.
+    /// Writes pending rows to an object store if the last segment is at least a second old. Call this regularly.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`] if the segment cannot be written.
     pub fn flush_if_due(&mut self) -> Result<()> {
         match &mut self.place {
             LogPlace::Segments { pending, last, written } if !pending.is_empty() && last.elapsed() >= SEGMENT => {
@@ -113,7 +114,8 @@ impl LogWriter {
         }
     }
 
-    /// Copies the rows to a new file if another program removed, renamed or replaced the log.
+    /// Copies the rows to a new file if another program removed, renamed or replaced the log. Fails if another program
+    /// truncated it.
     fn restore(&mut self) -> Result<()> {
         let LogPlace::File(log) = &mut self.place else { return Ok(()) };
         let failed = |error| io("restoring", &log.path, error);
@@ -134,7 +136,7 @@ impl LogWriter {
     /// Completes the log: syncs the file, or joins the segments.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`] if the log cannot be written, or if another program truncated it.
     pub fn finish(mut self) -> Result<()> {
         self.restore()?;
         match &mut self.place {
@@ -159,8 +161,8 @@ impl LogWriter {
     }
 }
 
-/// A name unique to this run that sorts after earlier runs. Includes random bits, since containers on different
-/// machines may share clock and process ID.
+/// Returns a name unique to this run that sorts after those of earlier runs, as far as clocks agree. It includes random
+/// bits, since two containers on different machines may read the same time and have the same process ID.
 fn new_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let random = RandomState::new().hash_one(0) as u32;
@@ -183,22 +185,23 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
-    /// Lines with a wrong checksum, and lines that are not rows. A torn last line does not count: a killed run may
-    /// leave one.
+    /// Number of lines with a wrong checksum, and of lines that are not rows. A torn last line does not count: a killed
+    /// run may leave one.
     pub lines: u64,
     /// First file with a damaged line.
     pub first: Option<PathBuf>,
 }
 
 /// Passes the JSON of all rows of a library to `each`, in the order in which the runs started. `each` returns whether
-/// the JSON is a row; otherwise it counts as damaged.
+/// the JSON is a row; if not, the line counts as damaged.
 ///
-/// Clocks of machines differ, so this may not be the order of attempts at an asset: use the attempt numbers; rows with
-/// the same number are passed in order. A row may be passed more than once with identical text: during a merge, and
-/// after one was killed.
+/// Clocks of machines differ, so this may not be the order of the attempts at an asset: compare their numbers, and of
+/// two attempts with the same number, let the one passed later count. A row may be passed more than once, with
+/// identical text: if logs are merged at the same time, or if a merge was killed.
 ///
 /// # Errors
-/// Errors of `each`, and [`ErrorKind::Io`]. A library without a log has no rows.
+/// Errors of `each`, and [`ErrorKind::Io`] if the log cannot be listed or read. A library without a log is not an
+/// error: it has no rows.
 pub fn read_rows(outputs: &Path, each: &mut dyn FnMut(&str) -> Result<bool>) -> Result<Damage> {
     let mut listings = 0;
     loop {
@@ -234,12 +237,12 @@ fn read_file(file: &Path, each: &mut dyn FnMut(&str) -> Result<bool>, damage: &m
 /// Whether a library has a log, even one without rows.
 ///
 /// # Errors
-/// [`ErrorKind::Io`].
+/// [`ErrorKind::Io`] if the log files cannot be listed.
 pub fn has_log(outputs: &Path) -> Result<bool> {
     log_files(outputs).map(|files| !files.is_empty())
 }
 
-/// The log files in order of their names.
+/// Returns the log files, ordered by name.
 pub(crate) fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
     let folder = log_folder(outputs);
     let listing = |error| io("listing", &folder, error);
@@ -258,10 +261,10 @@ pub(crate) fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Hash of the names and sizes of all log files. It changes with every row, independent of clocks.
+/// Returns a hash of the names and sizes of all log files. It changes with every row, independently of clocks.
 ///
 /// # Errors
-/// [`ErrorKind::Io`].
+/// [`ErrorKind::Io`] if the log files cannot be listed.
 pub(crate) fn logs_hash(outputs: &Path) -> Result<u64> {
     let mut text = String::new();
     for file in log_files(outputs)? {
@@ -315,7 +318,7 @@ mod tests {
         DoneRow::Made(Box::new(Row { asset: asset.into(), attempt: 1, ..Row::default() }))
     }
 
-    /// Sorted assets in the log.
+    /// Returns the names of the assets in the log, sorted.
     fn assets(outputs: &Path) -> Vec<String> {
         let mut assets = Vec::new();
         let damage = read_rows(outputs, &mut |json| {
@@ -346,7 +349,7 @@ mod tests {
         assert_eq!(compact_logs(outputs).unwrap().active, 3);
         drop(active.pop());
         active.into_iter().try_for_each(LogWriter::finish).unwrap();
-        // A process forked by another test holds copies of the locks until it executes its program.
+        // A child process forked by another test shares the locks until it calls `exec`.
         let is_merged = || {
             std::thread::yield_now();
             compact_logs(outputs).unwrap() == Merged::default()
@@ -356,7 +359,7 @@ mod tests {
         assert_eq!(assets(outputs), ["a", "b", "c", "d", "e", "f", "f", "f"]);
     }
 
-    /// Rows written before a reader starts are never missing.
+    /// A reader never misses rows that were written before it started.
     #[test]
     fn runs_merges_and_readers_at_once_lose_no_row() {
         const RUNS: usize = 3;

@@ -1,7 +1,7 @@
 //! Writes the manifest: the rows of a library in one file, one row per attempt at an asset, for people and other tools.
 //!
 //! The format is Parquet with the feature `parquet`, otherwise JSON Lines. At most one row per asset has the status
-//! `done`: its last success. Earlier successes are `replaced`.
+//! `done`: its last success. Earlier successes are `replaced`. Attempts before a removal are left out.
 
 use crate::hash::{ByHash, name_hash};
 use crate::lines::each_block;
@@ -16,13 +16,13 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// Rows per row group.
+/// Maximum number of rows per row group of a Parquet file.
 const GROUP_ROWS: usize = 50_000;
 
-/// Rows with status.
+/// Rows, each with its status.
 pub(crate) type Rows<'r> = &'r [(&'static str, Row)];
 
-/// Path of a library's manifest.
+/// Returns the path of a library's manifest.
 pub fn manifest_path(outputs: &Path) -> PathBuf {
     state_folder(outputs).join(if cfg!(feature = "parquet") { "manifest.parquet" } else { "manifest.jsonl" })
 }
@@ -40,7 +40,8 @@ pub struct ManifestCounts {
 /// Writes the manifest of a library from its log.
 ///
 /// # Errors
-/// [`polyhaul::ErrorKind::Io`]; the old manifest is then kept.
+/// [`polyhaul::ErrorKind::Io`] if the log cannot be read or a file cannot be written. The manifest is then either the
+/// old one or complete.
 pub fn write_manifest(outputs: &Path) -> Result<ManifestCounts> {
     let path = manifest_path(outputs);
     // Hash first: rows added during writing make the manifest stale.
@@ -55,8 +56,8 @@ pub fn write_manifest(outputs: &Path) -> Result<ManifestCounts> {
     Ok(counts)
 }
 
-/// Whether the manifest is missing, was changed, or does not match the log. In stores, only its size is compared, not
-/// its content.
+/// Whether the manifest is missing, was changed, or does not match the log. In object stores, only its size is
+/// compared, not its content.
 pub fn is_manifest_stale(outputs: &Path) -> bool {
     let path = manifest_path(outputs);
     let mut text = Vec::new();
@@ -76,8 +77,8 @@ pub(crate) fn file_options() -> FileOptions {
     FileOptions::default().with_hash(true)
 }
 
-/// Fingerprint of a manifest and its log, stored beside it. A run without work checks it to decide whether both still
-/// match, without clocks and without reading the log.
+/// Fingerprint of a manifest and its log, stored in the same folder. A run without work uses it to decide whether
+/// manifest and log still match, without clocks and without reading the log.
 struct Fingerprint {
     logs: u64,
     bytes: u64,
@@ -111,7 +112,7 @@ fn file_hash(path: &Path) -> Result<u128> {
     Ok(hash.digest())
 }
 
-/// A row with status, serialized as one JSON object.
+/// A row with its status, serialized as one JSON object.
 #[derive(Serialize)]
 pub struct StatusRow<'r> {
     /// `done`, `failed` or `replaced`.
@@ -145,8 +146,8 @@ mod json_lines {
     }
 }
 
-/// Passes all rows with status to `write` in groups. Reads the log twice: first to find the last success of each asset.
-/// Rows added in between are skipped.
+/// Passes all rows with their status to `write` in groups, without repeated rows and attempts before a removal. Reads
+/// the log twice: first to find the last success of each asset. Rows added in between are skipped.
 pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<ManifestCounts> {
     let LastRows { last, mut lines } = last_rows(outputs)?;
     let mut group = Vec::new();
@@ -174,7 +175,7 @@ pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Resu
 /// Passes all rows of a library to `each` with their status: `done`, `failed`, or `replaced` by a later success.
 ///
 /// # Errors
-/// Errors of `each`, and [`polyhaul::ErrorKind::Io`].
+/// Errors of `each`, and [`polyhaul::ErrorKind::Io`] if the log cannot be read.
 pub fn each_row(outputs: &Path, each: &mut dyn FnMut(&'static str, &Row) -> Result<()>) -> Result<ManifestCounts> {
     each_group(outputs, &mut |group| group.iter().try_for_each(|(status, row)| each(status, row)))
 }
@@ -200,7 +201,7 @@ struct LastRows {
 struct LastRow {
     /// Attempt number and line hash of the last success.
     success: (u32, u64),
-    /// Attempt number of the last row that marks the asset as removed.
+    /// Attempt number of the last removal; 0 if there was none.
     pruned_attempt: u32,
 }
 

@@ -10,21 +10,22 @@ use polyhaul_fault::planted;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// Name suffix of merged logs in stores.
+/// Name suffix of merged logs in object stores.
 const JOINED: &str = "-joined";
 
 /// Result of [`compact_logs`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Merged {
-    /// Number of logs skipped, since a run is writing or another merge is joining them.
+    /// Number of logs that were skipped because a run is writing them or another merge is joining them.
     pub active: usize,
 }
 
-/// Merges the log files of a library into one, except those being written. Damaged lines are preserved.
+/// Merges the log files of a library into one, except those being written. Damaged lines are kept; torn last lines are
+/// dropped.
 ///
 /// # Errors
-/// [`polyhaul::ErrorKind::Io`]; no rows are lost.
+/// [`polyhaul::ErrorKind::Io`] if a log cannot be read, written or removed; no rows are lost.
 pub fn compact_logs(outputs: &Path) -> Result<Merged> {
     let mut merged = Merged::default();
     let mut files = Vec::new();
@@ -71,7 +72,7 @@ fn take(file: &Path) -> Result<Option<LogGuard>> {
     lock::take(file).map_err(|error| io("opening", file, error))
 }
 
-/// The log that replaces others.
+/// The log that replaces the merged ones.
 struct JoinedLog<'a> {
     path: PathBuf,
     lines: BufWriter<Sink<'a>>,
@@ -80,8 +81,8 @@ struct JoinedLog<'a> {
 }
 
 impl JoinedLog<'_> {
-    /// Prepares to replace the first log, which preserves the order; `None` if it is locked. In a store, the first may
-    /// be a segment that its run will remove, so the merged log gets a different name.
+    /// Prepares to replace the first log, which preserves the order of the rows; `None` if that log is locked. In an
+    /// object store, the first log may be a segment that its run will remove, so the merged log gets a different name.
     fn create(first: &Path) -> Result<Option<Self>> {
         let Some(guard) = take(first)? else { return Ok(None) };
         let stem = first.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,6 +1,7 @@
-//! Stores the options of runs by hash: rows contain only the hash, but people want to know what changed.
+//! Stores the options of runs under their hash: rows contain only the hash, but users want to know what changed.
 //!
-//! Each set of options is a small file in the state folder, named by hash, with one option per line.
+//! Each set of options is a small file in the folder `options` of the state folder, named by its hash, with one option
+//! per line.
 
 use crate::log::io;
 use crate::state_folder;
@@ -8,17 +9,17 @@ use polyhaul::place::is_url;
 use polyhaul::{FileOptions, Result, Sink, Source};
 use std::path::{Path, PathBuf};
 
-/// Maximum file size; runs write no larger ones.
+/// Maximum number of bytes to read; the options of a run are much smaller.
 const MAX_BYTES: usize = 1 << 20;
 
 fn options_path(outputs: &Path, hash: &str) -> PathBuf {
     state_folder(outputs).join("options").join(hash)
 }
 
-/// Stores the options of a run, one per line.
+/// Stores the options of a run, one per line, under their hash, unless they are already stored.
 ///
 /// # Errors
-/// [`polyhaul::ErrorKind::Io`].
+/// [`polyhaul::ErrorKind::Io`] if the file cannot be written.
 pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
     if kept_options(outputs, hash).as_deref() == Some(options) {
         return Ok(());
@@ -32,7 +33,7 @@ pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
     sink.write_all(options.as_bytes()).and_then(|()| sink.finish()).map(drop).map_err(failed)
 }
 
-/// Loads the options with a hash; `None` if not stored.
+/// Loads the options stored under a hash; `None` if there are none, or if the hash is not hexadecimal.
 pub fn kept_options(outputs: &Path, hash: &str) -> Option<String> {
     // Logs are untrusted: a hash must not name another file.
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -1,4 +1,4 @@
-//! Writes the manifest as Parquet. Outputs and warnings are JSON in text columns, readable by any tool.
+//! Writes the manifest as Parquet. Outputs and warnings are text columns that contain JSON, which any tool can read.
 //!
 //! File format: <https://parquet.apache.org/docs/file-format/>.
 
@@ -49,7 +49,7 @@ const SCHEMA: &str = "message manifest {
 /// Writes the manifest of a library.
 ///
 /// # Errors
-/// [`ErrorKind::Io`]; the old manifest is then kept.
+/// [`ErrorKind::Io`] if the log cannot be read or the manifest cannot be written; the old manifest is then kept.
 pub(crate) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Finished)> {
     let mut sink = Sink::file(path, file_options()).map_err(|error| io("creating", path, error))?;
     let failed = |error: ParquetError| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
@@ -126,7 +126,7 @@ fn doubles<W: Write + Send>(
     column::<DoubleType, W>(group, rows.iter().map(|(_, row)| value(row)))
 }
 
-/// Writes the next column: values, and definition levels that mark missing ones.
+/// Writes the next column: the values that are present, and definition levels that mark the missing ones.
 fn column<T: parquet::data_type::DataType, W: Write + Send>(
     group: &mut Group<'_, W>,
     values: impl Iterator<Item = Option<T::T>>,

@@ -23,7 +23,7 @@ const MIN_SHARE: usize = 1000;
 /// A part of a library for one of several machines, selected by hashing asset names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Index of the part, from 1.
+    /// One-based index of the part.
     pub index: u32,
     /// Number of parts.
     pub count: u32,
@@ -52,7 +52,7 @@ impl Shard {
 /// State of an asset according to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetState {
-    /// Not attempted yet.
+    /// Not attempted yet, pruned, or failed with other options or another version of the source.
     New,
     /// Converted with these options; source and outputs are unchanged.
     Done,
@@ -65,13 +65,13 @@ pub enum AssetState {
 /// An asset of a library.
 #[derive(Clone, Debug)]
 pub struct Asset {
-    /// Path relative to the folder in which it was found.
+    /// Path relative to the folder in which it was found; the file name if the file itself was an input.
     pub name: Box<Path>,
     /// Size in bytes, if known.
     pub bytes: Option<u64>,
     /// State according to the log.
     pub state: AssetState,
-    /// Number of attempts so far.
+    /// Number of the last attempt or removal in the log; 0 if there is none.
     pub attempts: u32,
     /// Whether the last attempt used other options.
     has_other_options: bool,
@@ -93,9 +93,9 @@ impl Asset {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct PlanOptions {
-    /// Files to include from folders (files of known formats, without subfolders).
+    /// Files to include from folders (default: files of known formats, without subfolders).
     pub find: FindOptions,
-    /// Part of the library to include (all).
+    /// Part of the library to include (default: all).
     pub shard: Option<Shard>,
 }
 
@@ -118,14 +118,15 @@ pub struct Plan {
     pub assets: Vec<Asset>,
     /// Inputs: folders that were searched, or single files.
     pub(crate) roots: Vec<PathBuf>,
-    /// Input folders in which nothing was found for any shard.
+    /// Inputs in which nothing was found, even without regard to the shard.
     pub(crate) empty_roots: Vec<PathBuf>,
     /// Options hash of the last row with other options.
     other_options: String,
 }
 
 impl Plan {
-    /// Lists the assets in `inputs`: files, and files in folders.
+    /// Lists the assets in `inputs`: files, and the files in folders and URLs that `options` selects. Without patterns
+    /// in [`PlanOptions::find`], a file in a folder is an asset if `is_wanted` accepts the format of its extension.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if a folder cannot be listed or a file does not exist; [`ErrorKind::Usage`] if two assets have
@@ -147,17 +148,18 @@ impl Plan {
             plan.assets.extend(sources.into_iter().map(|source| Asset::new(root, source)));
             plan.roots.push(input.clone());
         }
-        // Names within a single folder are unique.
+        // Names within a single input are unique.
         if plan.roots.len() > 1 {
             plan.check_names(|asset| Ok(asset.name.to_path_buf()), "have the same name")?;
         }
         Ok(plan)
     }
 
-    /// Checks that `of` returns distinct paths for all assets; `what` completes the message "A and B ...".
+    /// Checks that `of` returns a different path for each asset, ignoring case on Windows and macOS. `what` follows the
+    /// names of two assets in the error message, for example "have the same name".
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] naming the first two assets that collide.
+    /// [`ErrorKind::Usage`] naming the first two assets that collide; errors of `of`.
     pub fn check_names(&self, of: impl Fn(&Asset) -> Result<PathBuf>, what: &str) -> Result<()> {
         let ignores_case = cfg!(any(windows, target_os = "macos"));
         let numbers = self.numbers(|asset| {
@@ -174,7 +176,7 @@ impl Plan {
     /// output folder or URL; `of` returns the output of an asset.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] naming the first output that is an input.
+    /// [`ErrorKind::Usage`] naming the first output that is an input; errors of `of`.
     pub fn check_sources(&self, outputs: &Path, of: impl Fn(&Asset) -> Result<PathBuf>) -> Result<()> {
         let Ok(outputs) = place::real(outputs) else { return Ok(()) };
         let reals = self.roots.iter().filter_map(|root| place::real(root).ok());
@@ -193,7 +195,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Name hashes with asset numbers, sorted by hash.
+    /// Returns the hash of each asset's name with the asset's index, sorted by hash.
     fn numbers(&self, name: impl Fn(&Asset) -> Result<String>) -> Result<Vec<(u64, u32)>> {
         let numbered = |(number, asset)| Ok((name_hash(&name(asset)?), number as u32));
         let mut numbers = self.assets.iter().enumerate().map(numbered).collect::<Result<Vec<_>>>()?;
@@ -201,17 +203,17 @@ impl Plan {
         Ok(numbers)
     }
 
-    /// Path or URL of an asset.
+    /// Returns the path or URL of an asset.
     pub fn source(&self, asset: &Asset) -> PathBuf {
         let root = &self.roots[asset.root as usize];
         if place::is_folder(root) { root.join(&asset.name) } else { root.clone() }
     }
 
     /// Sets the state of each asset from the log in `outputs`, a folder or URL; `options` is the options hash of this
-    /// run.
+    /// run. Returns the damaged lines of the log.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`].
+    /// [`ErrorKind::Io`] if the log cannot be read or the outputs cannot be listed.
     pub fn resume(&mut self, outputs: &Path, options: &str) -> Result<Damage> {
         let numbers = self.numbers(|asset| Ok(key(&asset.name)))?;
         let numbers: ByHash<u32> = numbers.into_iter().collect();
@@ -220,7 +222,7 @@ impl Plan {
             let Some(row) = RowHeader::parse(json) else { return Ok(false) };
             let Some(&number) = numbers.get(&name_hash(&row.asset)) else { return Ok(true) };
             let asset = &mut self.assets[number as usize];
-            // Logs are ordered by clocks, one of which may be ahead.
+            // Logs are ordered by start time, and the clock of one machine may be ahead of the others.
             if row.attempt < asset.attempts && !planted("clock-order") {
                 return Ok(true);
             }
@@ -243,14 +245,15 @@ impl Plan {
         })
     }
 
-    /// Number of assets whose last attempt used other options, and the hash of such options; `None` if there are none.
-    /// Call [`Plan::resume`] first.
+    /// Returns the number of assets whose last attempt used other options, and the hash of the other options last seen
+    /// in the log; `None` if there are no such assets. Call [`Plan::resume`] first.
     pub fn other_options(&self) -> Option<(usize, &str)> {
         let count = self.assets.iter().filter(|asset| asset.has_other_options).count();
         (count > 0).then_some((count, self.other_options.as_str()))
     }
 
-    /// The task for the next attempt at an asset.
+    /// Creates the task for the next attempt at `assets[number]`, with one thread. Options hash and limits are left at
+    /// their defaults.
     pub fn task(&self, number: usize, output: &Path, folder: &Path) -> Task {
         let asset = &self.assets[number];
         Task {
@@ -311,15 +314,15 @@ impl Outputs<'_> {
     }
 }
 
-/// A name as written in the log, with forward slashes.
+/// Returns a name as written in the log, with forward slashes.
 pub(crate) fn key(name: &Path) -> String {
     let text = name.to_string_lossy();
     let text = place::stored_name(&text);
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }
 
-/// Absolute path as text, so that workers can run in any directory. Names that are not UTF-8 cannot be found by a
-/// worker and become failed rows.
+/// Returns an absolute path as text, so that workers can run in any directory. Workers cannot find files whose names
+/// are not UTF-8; such assets fail.
 fn path_text(path: &Path) -> String {
     place::absolute(path).to_string_lossy().into_owned()
 }

@@ -1,8 +1,8 @@
 //! Runs worker processes: starts, feeds and watches them, and replaces those that die.
 //!
-//! A worker gets its next tasks while still working, so it never waits for this process. It processes them in order, so
-//! if it dies or times out, its oldest task is to blame, and the others are reassigned. An engine is a worker that
-//! processes many tasks at once and finishes them in any order; if it dies, the run fails.
+//! A worker gets its next tasks while it is still working, so it never waits for this process. A worker processes its
+//! tasks in order, so if it dies or times out, its oldest task is to blame, and the others are reassigned. An engine is
+//! a worker that processes many tasks at once and finishes them in any order; if it dies, the run fails.
 
 use crate::row::{Row, RowError, RowNote, Task};
 use polyhaul::options::Cancel;
@@ -16,25 +16,26 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Interval of deadline and cancellation checks.
+/// Maximum interval between checks of deadlines and cancellation.
 const STEP: Duration = Duration::from_millis(50);
-/// Time for a worker to exit after a request, or after closing its output.
+/// Time for a worker to exit after a request or after closing its output, and for its output to end after it has
+/// exited.
 const GRACE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 3000 });
-/// Interval of checks whether it exited.
+/// Interval between checks for the exit of a worker.
 const GRACE_STEP: Duration = Duration::from_millis(2);
-/// Settings for glibc's allocator: keep up to 64 MB of freed memory for the next asset, since returning it to the
-/// system and mapping it again would cost page faults.
+/// Settings for glibc's allocator: blocks of less than 32 MiB come from the heap, and up to 64 MiB of freed memory at
+/// its end is kept for the next asset, since returning it to the system and mapping it again would cost page faults.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
 /// Pause after each group of rows, to let more accumulate.
 const PAUSE: Duration = Duration::from_millis(1);
 /// Buffer size for reading rows.
 const LISTEN_BYTES: usize = 64 << 10;
-/// Consecutive failed task writes after which the run fails.
+/// Number of failed task writes without a row in between after which the run fails.
 const MAX_FAILED_WRITES: u32 = 10;
-/// Maximum text size of a worker's outstanding tasks, if there are several. They fit into the pipe, so writing does not
-/// block on a worker that hangs.
+/// Text size of a worker's unfinished tasks from which it gets no further one. They all fit into its pipe, so that
+/// writing does not block on a worker that hangs.
 const PIPE_BYTES: usize = 32 << 10;
-/// Bytes of a worker's standard error kept for error messages.
+/// Number of bytes at the end of a worker's standard error that are kept for error messages.
 const STDERR_BYTES: usize = 2000;
 
 /// Command that starts a worker.
@@ -46,7 +47,8 @@ pub struct WorkerCommand {
     pub arguments: Vec<OsString>,
 }
 
-/// A finished row: the line written by a worker, which is logged unchanged, or a row created for a worker that died.
+/// A finished row: the line written by a worker, which is logged unchanged, or a row created on behalf of a worker that
+/// died or timed out.
 #[derive(Debug)]
 pub enum DoneRow {
     /// Written by a worker.
@@ -70,7 +72,7 @@ impl DoneRow {
         }
     }
 
-    /// Error of a failed attempt.
+    /// Returns the error of a failed attempt.
     pub fn error(&self) -> Option<&RowError> {
         match self {
             DoneRow::Line(note, _) => note.error.as_ref(),
@@ -78,7 +80,7 @@ impl DoneRow {
         }
     }
 
-    /// Asset name, and duration in seconds.
+    /// Returns the asset's name, and the duration of the attempt in seconds.
     pub fn asset(&self) -> (&str, f64) {
         match self {
             DoneRow::Line(note, _) => (&note.asset, note.seconds),
@@ -87,15 +89,15 @@ impl DoneRow {
     }
 }
 
-/// Worker counts, task limits and exit codes of a pool.
+/// Number of workers, task limits and exit codes of a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Number of workers.
     pub workers: usize,
-    /// Maximum number of tasks assigned to a worker.
+    /// Maximum number of unfinished tasks assigned to a worker.
     pub tasks: usize,
-    /// A worker gets more than two tasks only if their sources total less than this many bytes, so that it does not
-    /// hold work that others could do.
+    /// A worker with two or more unfinished tasks gets another one only if their sources total less than this many
+    /// bytes, so that it does not hold work that others could do.
     pub bytes: u64,
     /// Whether the worker is an engine.
     pub is_engine: bool,
@@ -129,22 +131,22 @@ struct Worker {
     /// Sequence number of the process in this pool.
     number: u64,
     child: Child,
-    /// Task pipe; `None` after the worker got its last task.
+    /// Task pipe; `None` if the worker gets no more tasks.
     tasks: Option<Box<dyn Write + Send>>,
     /// Whether writing tasks failed while the worker was alive: it exits after the tasks received, and the others are
     /// reassigned.
     is_cut_off: bool,
-    /// Assigned tasks; the worker is processing the first one.
+    /// Unfinished tasks; the worker is processing the first one (an engine, any of them).
     outstanding: VecDeque<Task>,
     /// Total source size of these tasks.
     bytes: u64,
-    /// Time at which it started the first task.
+    /// Time at which the worker started the first of these tasks.
     since: Instant,
     /// Task that timed out and for which the worker was killed.
     late: Option<u64>,
-    /// Time at which the process was found dead while its output is still open.
+    /// Time at which the process was found dead while its output was still open.
     dead_since: Option<Instant>,
-    /// End of its standard error, sent when closed.
+    /// Receives the end of the worker's standard error once that is closed.
     stderr: Receiver<String>,
 }
 
@@ -156,19 +158,19 @@ enum Event {
 }
 
 impl Pool {
-    /// Creates a pool. Workers are started by their first task.
+    /// Creates a pool. A worker is started when there is a first task for it.
     pub fn new(command: WorkerCommand, limits: Limits) -> Pool {
         let (sender, events) = channel();
         Pool { command, limits, workers: Vec::new(), events, sender, started: 0, failed_writes: 0 }
     }
 
     /// Runs tasks until `tasks` returns `None` and all are done; workers stay alive. Passes rows to `on_rows` as they
-    /// arrive. Cancellation stops the workers; their tasks get no rows.
+    /// arrive. Cancellation and errors stop the workers; unfinished tasks then get no rows.
     ///
     /// # Errors
-    /// [`ErrorKind::Io`] if a worker cannot be started or an engine died; [`ErrorKind::Usage`] if a worker rejects its
-    /// arguments; [`ErrorKind::Cancelled`]; errors of `on_rows`, which is also called several times a second without
-    /// rows.
+    /// [`ErrorKind::Io`] if a worker cannot be started, tasks cannot be sent, or an engine died or printed something
+    /// other than a row; [`ErrorKind::Usage`] if a worker rejects its arguments; [`ErrorKind::Cancelled`]; errors of
+    /// `on_rows`, which is also called several times a second without rows.
     pub fn run(
         &mut self,
         tasks: &mut dyn Iterator<Item = Task>,
@@ -282,7 +284,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Handles rows from a worker; returns those of its outstanding tasks.
+    /// Handles rows from a worker: completes their tasks, and returns only the rows of tasks assigned to this worker.
     fn finished(&mut self, number: u64, mut rows: Vec<DoneRow>) -> Vec<DoneRow> {
         let Some(worker) = self.workers.iter_mut().find(|worker| worker.number == number) else { return Vec::new() };
         rows.retain(|row| {
@@ -297,7 +299,7 @@ impl Pool {
         rows
     }
 
-    /// Handles the end of a worker: its first task failed, the others are reassigned.
+    /// Handles the end of a worker: its first unfinished task fails, and the others are reassigned.
     fn ended(&mut self, number: u64, again: &mut VecDeque<Task>) -> Result<Vec<DoneRow>> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
@@ -354,7 +356,8 @@ impl Pool {
         }
     }
 
-    /// A worker that exited while its output stays open, because another process inherited it.
+    /// Returns a worker that exited more than [`GRACE`] ago with unfinished tasks, but whose output is still open
+    /// because another process inherited it.
     fn dead_worker(&mut self) -> Option<u64> {
         let workers = self.workers.iter_mut().filter(|worker| !worker.outstanding.is_empty());
         for worker in workers {
@@ -390,12 +393,12 @@ impl Pool {
 }
 
 impl Worker {
-    /// Whether it exited without tasks. No task is to blame; the next one starts a new worker.
+    /// Whether the worker exited without unfinished tasks. No task is to blame; the next one starts a new worker.
     fn died_idle(&mut self) -> bool {
         self.outstanding.is_empty() && !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Sends tasks. The inner result reports a failed write to a live worker.
+    /// Assigns and sends tasks. The inner result reports a failed write to a live worker.
     fn give(&mut self, bundle: Vec<Task>) -> Result<std::io::Result<()>> {
         let mut line = Vec::new();
         for task in &bundle {
@@ -414,7 +417,7 @@ impl Worker {
                 self.tasks = None;
                 Ok(Ok(()))
             }
-            // It may have received a part, so it gets nothing more, and exits at the end of its input.
+            // The worker may have received part of a line, so it gets nothing more, and exits at the end of its input.
             Err(error) => {
                 self.tasks = None;
                 self.is_cut_off = true;
@@ -425,7 +428,7 @@ impl Worker {
     }
 }
 
-/// Waits for a process until `end`, then kills it.
+/// Waits until a process exits; kills it at the time `end`.
 fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<ExitStatus> {
     while Instant::now() < end {
         if let Some(status) = child.try_wait()? {
@@ -437,21 +440,21 @@ fn wait_until(child: &mut Child, end: Instant) -> std::io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Approximate length of a task's line.
+/// Returns the approximate length of a task's line.
 fn text_bytes_of(task: &Task) -> usize {
     const OTHER_BYTES: usize = 400;
     task.asset.len() + task.source.len() + task.output.len() + task.folder.len() + OTHER_BYTES
 }
 
-/// Closes the input of the workers, which ends them.
+/// Closes the input of the workers, which lets them exit, and kills those that do not exit in time.
 impl Drop for Pool {
     fn drop(&mut self) {
         self.end(true);
     }
 }
 
-/// Forwards rows from a worker, at most once per millisecond: waking up for every row of small assets would take CPU
-/// time from the workers.
+/// Forwards rows from a worker, at most once per millisecond: waking this process for every row of small assets would
+/// take CPU time from the workers.
 fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let Some(rows) = rows else { return };
     let mut rows = BufReader::with_capacity(LISTEN_BYTES, rows);
@@ -504,7 +507,7 @@ fn how_it_ended(status: ExitStatus) -> String {
     format!("ended with exit code {}", status.code().unwrap_or(-1))
 }
 
-/// Sends SIGTERM; the worker removes its temporary files before exiting.
+/// Sends SIGTERM, on which a worker removes its temporary files and exits.
 #[cfg(unix)]
 fn ask_to_end(child: &Child) {
     let Ok(id) = i32::try_from(child.id()) else { return };
@@ -523,7 +526,7 @@ fn internal(message: &str) -> Error {
 mod tests {
     use super::*;
 
-    /// A pool whose workers are shell scripts, with `$id` and `$asset` of each task.
+    /// Returns a pool of shell workers that run `script` for each task, with its `$id` and `$asset`.
     fn pool(script: &str, is_engine: bool, tasks: usize, bytes: u64) -> Pool {
         let read = r#"while read -r line; do id=${line#*\"id\":}; id=${id%%,*}; asset=${line#*\"asset\":\"}; asset=${asset%%\"*};"#;
         let arguments = ["-c".into(), format!("{read} {script}; done").into()].to_vec();
@@ -537,7 +540,7 @@ mod tests {
         (0..count).map(|id| Task { id, asset: format!("a{id}"), bytes: 1 << 20, ..Task::default() })
     }
 
-    /// The kind of error of each row by task ID; empty for a success.
+    /// Runs tasks; returns the ID and the kind of error of each row, sorted by ID. The kind is empty for a success.
     fn run(pool: &mut Pool, tasks: &mut dyn Iterator<Item = Task>) -> Result<Vec<(u64, String)>> {
         let mut rows = Vec::new();
         pool.run(tasks, &Cancel::default(), &mut |done| {
@@ -579,7 +582,8 @@ mod tests {
         }
     }
 
-    /// Workers that close their output, answer twice, for others or in nonsense, or leave their output to a child.
+    /// Workers that close their pipes, print rows twice, rows of other tasks or lines that are not rows, or leave their
+    /// output open in a child process.
     #[test]
     fn workers_that_misbehave_cost_at_most_their_asset() {
         let other = ROW.replace("$id", "7").replace("$asset", "a8");
@@ -616,7 +620,8 @@ mod tests {
         assert_eq!(rows.iter().filter(|(_, kind)| kind.is_empty()).count(), 5);
     }
 
-    /// A pipe whose writes fail from the given one on, as when the system is out of memory.
+    /// A pipe that fails after `left` writes, as when the system is out of memory; if `is_partial`, after half of the
+    /// next one.
     struct FailingPipe {
         pipe: Box<dyn Write + Send>,
         left: u32,
@@ -678,7 +683,8 @@ mod tests {
         assert!(error.to_string().contains("oops"), "{error}");
     }
 
-    /// An engine distributes its tasks itself, so it gets many, whatever their sizes.
+    /// An engine distributes its tasks itself, so its byte limit is `u64::MAX` and it gets many tasks, whatever their
+    /// sizes.
     #[test]
     fn an_engine_has_many_large_tasks() {
         let limits = |bytes| Limits { workers: 1, tasks: 100, bytes, is_engine: false, memory_code: 86, usage_code: 2 };

@@ -1,9 +1,9 @@
-//! Finds outputs whose source no longer exists.
+//! Finds assets whose source no longer exists, and removes their outputs.
 //!
 //! An asset is gone if it is in the log but not in the plan, and its source exists neither at its path nor below the
-//! inputs of this run. Sources that cannot be looked up count as existing, as do those of input folders in which
-//! nothing was found, and those outside the inputs whose folder is missing or empty: their disk may not be mounted.
-//! Only files listed in rows are touched.
+//! inputs of this run. Sources that cannot be looked up count as existing. So do sources in inputs in which nothing was
+//! found, and sources outside the inputs whose folder is missing or empty: their disk may not be mounted. Only files
+//! listed in rows are removed.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{io, read_rows};
@@ -23,7 +23,7 @@ pub struct GoneAsset {
     pub asset: String,
     /// Path or URL of the source, as in its row.
     pub source: String,
-    /// Outputs that are unchanged and belong to no other asset, relative to the output folder.
+    /// Outputs that still have their recorded size and belong to no other asset, relative to the output folder.
     pub outputs: Vec<String>,
     attempt: u32,
 }
@@ -63,22 +63,22 @@ struct LoggedAsset {
     source: String,
     attempt: u32,
     is_pruned: bool,
-    /// Outputs of the last success with sizes.
+    /// Outputs of the last successful attempt, with their sizes.
     outputs: Vec<(String, u64)>,
 }
 
-/// Finds assets in the log of `outputs` whose source no longer exists, sorted by name. `output_of` returns the output
-/// of a planned asset.
+/// Finds assets in the log of `outputs` whose source no longer exists, sorted by name; with `shard`, only those of this
+/// shard. `output_of` returns the output of a planned asset.
 ///
 /// # Errors
-/// [`polyhaul::ErrorKind::Io`], and errors of `output_of`.
+/// [`polyhaul::ErrorKind::Io`] if the log cannot be read, and errors of `output_of`.
 pub fn find_gone(
     outputs: &Path,
     plan: &Plan,
     shard: Option<Shard>,
     output_of: impl Fn(&Asset) -> Result<PathBuf>,
 ) -> Result<Vec<GoneAsset>> {
-    // Sources may have moved to an input that is empty now.
+    // If nothing was found in any input, the disks of the inputs may not be mounted.
     if plan.empty_roots.len() == plan.roots.len() {
         return Ok(Vec::new());
     }
@@ -119,7 +119,7 @@ pub fn find_gone(
             claimed.extend(asset.outputs.iter().map(|(path, _)| claim(path)));
         }
     }
-    // Assets may share outputs, such as copied textures, with one that was checked later.
+    // An asset may share outputs, such as copied textures, with an existing asset that was checked after it.
     for asset in &mut gone {
         asset.outputs.retain(|path| !claimed.contains(&claim(path)));
     }
@@ -142,7 +142,7 @@ impl LoggedAsset {
     }
 }
 
-/// Whether a relative path stays below the output folder. Logs are untrusted.
+/// Whether a relative path stays below the output folder. Logs are untrusted, so a row may list any path.
 fn is_below(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_)))
 }
@@ -157,7 +157,7 @@ fn exists(plan: &Plan, asset: &LoggedAsset) -> bool {
     !was_looked_for || is_there(source) || folders.any(|root| is_there(&root.join(&asset.name)))
 }
 
-/// Whether the folder of a path contains anything. If not, its disk may not be mounted.
+/// Whether the folder of a path contains anything. If not, its disk may not be mounted. False for URLs.
 fn has_neighbors(path: &Path) -> bool {
     let folder = path.parent().filter(|_| !place::is_url(path));
     folder.and_then(|folder| std::fs::read_dir(folder).ok()).is_some_and(|mut entries| entries.next().is_some())
@@ -206,7 +206,7 @@ mod tests {
             self.0.join("out")
         }
 
-        /// Outputs of the removed assets.
+        /// Returns the outputs of each asset that is gone.
         fn gone(&self, inputs: &[PathBuf], shard: Option<Shard>) -> Vec<Vec<String>> {
             let plan = Plan::find(inputs, &PlanOptions::default().with_shard(shard), |_| true).unwrap();
             let outputs = self.outputs();
@@ -244,7 +244,7 @@ mod tests {
         std::fs::remove_file(library.inputs().join("b.obj")).unwrap();
         let nothing: [[&str; 0]; 0] = [];
         assert_eq!(library.gone(&[library.inputs()], shard_of("a.obj")), nothing);
-        // Together with another input.
+        // The same together with another input.
         let more = library.0.join("more");
         std::fs::create_dir(&more).unwrap();
         std::fs::write(more.join("c.obj"), "x").unwrap();

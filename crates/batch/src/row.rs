@@ -9,9 +9,9 @@ use std::path::Path;
 /// One attempt at an asset, for a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Number of the task in this run, repeated in its row.
+    /// Number of the task in its run, repeated in its row.
     pub id: u64,
-    /// Asset name: path relative to the folder in which it was found.
+    /// Asset name: path of the source relative to the folder in which it was found.
     pub asset: String,
     /// Path or URL to read.
     pub source: String,
@@ -36,11 +36,11 @@ pub struct Task {
     pub timeout: Option<f64>,
 }
 
-/// The result of one attempt at an asset.
+/// The result of one attempt at an asset, or the record of a removal (see [`Row::pruned`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
-    /// Number of the task in its run.
+    /// See [`Task::id`].
     pub id: u64,
     /// Asset name.
     pub asset: String,
@@ -70,7 +70,7 @@ pub struct Row {
     pub warnings: BTreeMap<String, u64>,
     /// Error of a failed attempt; `None` on success.
     pub error: Option<RowError>,
-    /// Process that made the attempt, as `HOST:PID`.
+    /// Process that made the attempt, as `HOST:PID`; empty if unknown.
     pub worker: String,
     /// Whether this records a removal instead of an attempt: the source was gone, and the outputs were removed. It
     /// supersedes earlier rows of the asset.
@@ -98,10 +98,10 @@ pub struct RowOutput {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RowError {
-    /// Kind: a name of [`polyhaul::ErrorKind`], `crash`, `asset-memory`, `asset-timeout`, or `engine` if a task of an
-    /// engine failed as a whole.
+    /// Kind: the name of a [`polyhaul::ErrorKind`], `crash`, `asset-memory`, `asset-timeout`, or `engine` if an engine
+    /// could not run the task.
     pub kind: String,
-    /// Message.
+    /// Error message, without the location.
     pub message: String,
     /// Name of the `std::io::ErrorKind` if the kind is `io`, such as `NotFound`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,12 +117,12 @@ pub struct RowError {
 }
 
 impl Row {
-    /// Parses a line of a log; `None` if it is not a row.
+    /// Parses the JSON of a log line; `None` if it is not a row.
     pub(crate) fn parse(json: &str) -> Option<Row> {
         serde_json::from_str(json).ok().filter(|row: &Row| !row.asset.is_empty())
     }
 
-    /// Creates a row for a task whose worker failed to write one.
+    /// Creates the row of a failed attempt, for example for a worker that died before it wrote one.
     pub fn failed(task: &Task, kind: &str, message: impl Into<String>) -> Row {
         let error = RowError { kind: kind.into(), message: message.into(), ..RowError::default() };
         Row { error: Some(error), ..Row::new(task) }
@@ -143,7 +143,7 @@ impl Row {
     }
 }
 
-/// The fields of a row needed during a run.
+/// The fields of a new row that a run needs.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RowNote {
     /// See [`Row::id`].
@@ -157,7 +157,7 @@ pub struct RowNote {
 }
 
 impl RowError {
-    /// Message with location: `chair.obj:7:3: expected 3 numbers`.
+    /// Returns the message with its location: `chair.obj:7:3: expected 3 numbers`.
     pub fn in_words(&self) -> String {
         let mut place = self.file.clone().unwrap_or_default();
         for number in [self.line, self.column].into_iter().flatten() {
@@ -203,7 +203,7 @@ pub struct RowHeader<'a> {
 }
 
 impl<'a> RowHeader<'a> {
-    /// Parses a line of a log; `None` if it is not a row.
+    /// Parses the JSON of a log line; `None` if it is not a row.
     pub(crate) fn parse(json: &'a str) -> Option<RowHeader<'a>> {
         serde_json::from_str(json).ok().filter(|row: &RowHeader<'_>| !row.asset.is_empty())
     }

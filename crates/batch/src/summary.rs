@@ -1,4 +1,4 @@
-//! Computes totals over the rows of a library. Formats nothing.
+//! Computes totals over the rows of a library; callers format them.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::read_rows;
@@ -10,9 +10,9 @@ use serde::Serialize;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-/// Number of slowest assets to list.
+/// Maximum number of slow assets to list.
 const SLOWEST: usize = 10;
-/// Number of failed assets to list per kind.
+/// Maximum number of failed assets to list per kind of error.
 const EXAMPLES: usize = 20;
 /// Number of intervals in [`Summary::rates`].
 const INTERVALS: usize = 60;
@@ -21,21 +21,21 @@ const INTERVALS: usize = 60;
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Assets whose last attempt succeeded.
+    /// Number of assets whose last attempt succeeded.
     pub done: u64,
-    /// Assets whose last attempt failed.
+    /// Number of assets whose last attempt failed.
     pub failed: u64,
     /// Total number of attempts.
     pub attempts: u64,
-    /// Bytes read by successful last attempts.
+    /// Total source size of the assets in [`Summary::done`], in bytes.
     pub bytes_in: u64,
-    /// Bytes written by successful last attempts.
+    /// Total output size of the assets in [`Summary::done`], in bytes.
     pub bytes_out: u64,
-    /// Seconds of work, summed over all workers.
+    /// Total duration of all attempts in seconds, summed over all workers.
     pub worker_seconds: f64,
     /// Start of the first attempt and end of the last one, in seconds since 1970.
     pub span: Option<(f64, f64)>,
-    /// Successful attempts that took longest, slowest first.
+    /// The ten successful attempts that took longest, slowest first.
     pub slowest: Vec<SlowAsset>,
     /// Assets whose last attempt failed, grouped by kind of error, most frequent first.
     pub errors: Vec<ErrorGroup>,
@@ -44,16 +44,17 @@ pub struct Summary {
     pub warnings: BTreeMap<String, u64>,
     /// Number of successful attempts by bottleneck.
     pub verdicts: BTreeMap<String, u64>,
-    /// Bytes read per second, in equal intervals of [`Summary::span`].
+    /// Source bytes processed per second, in 60 equal intervals of [`Summary::span`]. An attempt counts toward the
+    /// interval in which it finished. Empty if all attempts took no time.
     pub rates: Vec<f64>,
-    /// Paths of output pictures for thumbnails, relative to the output folder.
+    /// Paths of PNG files among the outputs, for thumbnails, relative to the output folder.
     #[serde(skip)]
     pub pictures: Vec<String>,
     /// Number of damaged lines in the log.
     pub damaged_lines: u64,
 }
 
-/// A slow asset.
+/// A successful attempt in [`Summary::slowest`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SlowAsset {
     /// Asset name.
@@ -71,27 +72,27 @@ pub struct ErrorGroup {
     pub kind: String,
     /// Number of assets.
     pub count: u64,
-    /// Some of the assets, each with its message and location.
+    /// Up to 20 of these assets: the asset's name, and the error message with its location.
     pub examples: Vec<(String, String)>,
 }
 
-/// The last attempt at an asset.
+/// The last row of an asset: an attempt or a removal.
 #[derive(Default)]
 struct Last {
     attempt: u32,
-    /// Whether it succeeded. False without an error kind means that the source is gone.
+    /// Whether the attempt succeeded. If false and `kind` is 0, the row records a removal: the source is gone.
     is_done: bool,
-    /// One-based index of the error kind; 0 without an error.
+    /// One-based index of the error's group; 0 without an error.
     kind: u32,
     bytes_in: u64,
     bytes_out: u64,
 }
 
 impl Summary {
-    /// Computes the totals from the log of a library.
+    /// Computes the totals from the log of a library, with at most `max_pictures` paths in [`Summary::pictures`].
     ///
     /// # Errors
-    /// [`polyhaul::ErrorKind::Io`].
+    /// [`polyhaul::ErrorKind::Io`] if the log cannot be read.
     pub fn read(outputs: &Path, max_pictures: usize) -> Result<Summary> {
         let mut sum = Summary::default();
         let mut kinds = Vec::new();
@@ -101,7 +102,7 @@ impl Summary {
         let damage = read_rows(outputs, &mut |json| {
             let Some(row) = Row::parse(json) else { return Ok(false) };
             let asset = name_hash(&row.asset);
-            // Logs are ordered by clocks, one of which may be ahead.
+            // Logs are ordered by start time, and the clock of one machine may be ahead of the others.
             let is_last = planted("summary-last") || last.get(&asset).is_none_or(|last| row.attempt >= last.attempt);
             if row.pruned {
                 if is_last {
@@ -171,7 +172,8 @@ impl Summary {
         self.errors.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kind.cmp(&b.kind)));
     }
 
-    /// Sums the bytes per interval; an asset counts where it finished.
+    /// Computes the bytes per second in each interval from the end and the source size of each attempt. An attempt
+    /// counts toward the interval in which it finished.
     fn add_rates(&mut self, ends: &[(f64, u64)]) {
         let Some((start, end)) = self.span.filter(|(start, end)| end > start) else { return };
         let step = (end - start) / INTERVALS as f64;

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Write};
 /// Reads tasks from `input`, runs them sequentially, and writes their rows to `output`, until the input ends.
 ///
 /// # Errors
-/// I/O errors; `InvalidData` for a line that is not a task.
+/// I/O errors; `InvalidData` or `UnexpectedEof` for a line that is not a task.
 ///
 /// ```
 /// use polyhaul_batch::{Row, Task, serve};

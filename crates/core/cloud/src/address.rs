@@ -1,8 +1,8 @@
 //! The addresses that a client may connect to.
 //!
-//! A URL from a user may lead anywhere. A server chooses its redirects, so they may lead to private addresses only if
-//! the user permits it. Nor may a host whose first address was public move to a private one (DNS rebinding). The name
-//! lookup itself makes the check, so there is no second lookup that could return something else.
+//! A URL from a user may lead anywhere. Redirects are chosen by a server, so they may lead to private addresses only if
+//! the user permits it. A host that had a public address at first may not move to a private one (DNS rebinding). The
+//! check is part of the name lookup, so there is no second lookup that could return other addresses.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::collections::HashMap;
@@ -12,8 +12,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Returns whether an address is on the public internet, not on this machine or its network, or reserved for a special
-/// purpose.
+/// Returns whether an address is on the public internet: neither on this machine or its network, nor reserved for a
+/// special purpose.
 ///
 /// Source: IANA's registries of special-purpose addresses.
 pub(crate) fn is_public(address: IpAddr) -> bool {
@@ -58,9 +58,9 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 pub(crate) enum AddressRule {
     /// All addresses, starting with a different one each time, to spread the load over a store's hosts.
     Any,
-    /// Only public addresses, if the first lookup of the name returned one.
+    /// Only public addresses if the first lookup of the name returned one; otherwise all addresses.
     AsAtFirst,
-    /// Only public addresses, except for these names.
+    /// Only public addresses, but all addresses of these names.
     Public(Vec<String>),
 }
 

@@ -1,5 +1,5 @@
-//! The HTTP client of buckets: does not follow redirects, limits the size and rate of bodies, and marks keys in
-//! listings.
+//! The HTTP client of buckets: does not follow redirects, limits the size of responses other than objects, requires a
+//! minimum rate, and marks keys in listings.
 
 use crate::address::{AddressRule, NameLookup};
 use crate::keys::marked_listing;
@@ -41,6 +41,7 @@ struct BucketClient {
 impl HttpConnector for BucketConnector {
     /// `ReqwestConnector` would follow redirects, and pass on tokens in headers such as `x-amz-security-token`.
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        // `object_store` connects to the metadata service with a different connect timeout.
         let has_default = |key| options.get_config_value(&key) == self.settings.client_options().get_config_value(&key);
         let connect_timeout = if has_default(ConnectTimeout) { CONNECT_TIMEOUT } else { METADATA_CONNECT_TIMEOUT };
         let client = reqwest::Client::builder()

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinHandle;
 
-/// How often a waiting caller checks whether to continue.
+/// Interval at which a waiting caller calls its [`StopCheck`].
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 static ENGINE: Mutex<Option<Arc<CloudEngine>>> = Mutex::new(None);
@@ -28,9 +28,9 @@ pub(crate) struct CloudEngine {
     process: u32,
     handle: Handle,
     pub(crate) settings: Arc<NetworkSettings>,
-    /// The client for plain HTTP.
+    /// The client for web servers.
     pub(crate) web: Arc<WebClient>,
-    /// Connected buckets, keyed by kind of store and name.
+    /// Connected buckets, keyed by kind of store and name of the bucket.
     pub(crate) buckets: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
 impl CloudEngine {
     /// Starts the thread.
     pub(crate) fn new(settings: NetworkSettings) -> io::Result<Arc<CloudEngine>> {
-        // Fails if the host program has installed a provider, which works just as well.
+        // Fails if the host program has already installed a provider, which is used instead and works just as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
@@ -72,7 +72,7 @@ impl CloudEngine {
         Running { answer, task }
     }
 
-    /// Runs a task to completion.
+    /// Runs a task to completion, unless `check` fails first.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         check: &StopCheck,

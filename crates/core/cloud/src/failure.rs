@@ -10,10 +10,10 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-/// Maximum length of a reason, in bytes.
+/// Maximum length of a reason in bytes, without the dots that mark its truncation.
 const MAX_REASON_BYTES: usize = 200;
 
-/// Error codes in responses of stores (S3 and Google, Azure), with their kind and meaning.
+/// Error codes in responses of object stores, with their kind and meaning.
 const ANSWERS: [(&str, io::ErrorKind, &str); 8] = [
     ("NoSuchBucket", io::ErrorKind::NotFound, "no such bucket (404)"),
     ("ContainerNotFound", io::ErrorKind::NotFound, "no such container (404)"),
@@ -48,7 +48,7 @@ impl RequestFailure {
         RequestFailure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
     }
 
-    /// A body was truncated, or the connection broke.
+    /// A body was truncated, the connection broke, or the server was too slow.
     pub(crate) fn body(error: &(dyn Error + 'static)) -> RequestFailure {
         if let Some(slow) = cause::<SlowServer>(error) {
             return RequestFailure::slow(slow);
@@ -101,8 +101,8 @@ impl RequestFailure {
         }
     }
 
-    /// Like [`RequestFailure::of_store`], for requests whose response has a body: `object_store` does not retry if the
-    /// body is truncated.
+    /// Like [`RequestFailure::of_store`], for requests whose response has a body. `object_store` does not retry if the
+    /// body is truncated, so failures of unknown kind are temporary.
     pub(crate) fn of_answer(error: &StoreError) -> RequestFailure {
         let failure = RequestFailure::of_store(error);
         RequestFailure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
@@ -144,12 +144,12 @@ impl RequestFailure {
     }
 }
 
-/// Returns the first cause of type `E`.
+/// Returns the first error of type `E` among this error and its causes.
 fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e E> {
     error.downcast_ref().or_else(|| cause(error.source()?))
 }
 
-/// Returns the kind of the system error that caused this one, such as a refused connection.
+/// Returns the kind of the system error that caused this one, such as a refused connection; `Other` if there is none.
 fn system_kind(error: &dyn Error) -> io::ErrorKind {
     let mut kind = io::ErrorKind::Other;
     let mut cause = error.source();
@@ -180,7 +180,7 @@ fn reason(error: &dyn Error) -> String {
     scrubbed(&text)
 }
 
-/// Joins the text into one line, removes user information and queries from URLs, and truncates it.
+/// Joins the text into one line, removes user information, queries and fragments from URLs, and truncates it.
 fn scrubbed(text: &str) -> String {
     let mut clean = String::new();
     for word in text.split_whitespace() {

@@ -1,16 +1,16 @@
 //! Keys that are not paths: `a//b.obj`, `./b.obj`, `a/../b.obj`.
 //!
-//! `object_store` fails to list a bucket that has one. So responses to listings are modified before it parses them:
-//! empty parts of keys, `.` and `..` get a mark. Objects with a mark are listed but cannot be opened, because their URL
-//! would refer to another object.
+//! `object_store` fails to list a bucket that contains such a key. So listings are modified before `object_store`
+//! parses them: empty parts of keys, `.` and `..` get a mark. Objects with a mark are listed but cannot be opened,
+//! because their URL would refer to another object.
 
 use std::borrow::Cow;
 use std::io;
 
-/// A private-use character, which no sensible key has.
+/// The mark: a private-use character, which no sensible key contains.
 const MARK: char = '\u{f8fe}';
 
-/// The elements with keys in listings of S3 and Google, and of Azure.
+/// The XML elements that contain keys in listings of S3 and Google (`Key`, `Prefix`) and of Azure (`Name`).
 const ELEMENTS: [&str; 3] = ["Key", "Prefix", "Name"];
 
 /// Returns the stored name for a listed name, without marks.
@@ -18,7 +18,7 @@ pub fn stored_name(name: &str) -> Cow<'_, str> {
     if name.contains(MARK) { Cow::Owned(name.replace(MARK, "")) } else { Cow::Borrowed(name) }
 }
 
-/// Fails if an object with this name or URL cannot be opened.
+/// Checks that an object with this name or URL can be opened: that it contains no mark.
 ///
 /// # Errors
 /// `InvalidInput`, with the reason.

@@ -1,6 +1,8 @@
-//! Objects in stores, by URL: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`, `http(s)://host/path`.
+//! Objects in object stores and on web servers, by URL: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
+//! `http(s)://host/path`.
 //!
-//! - [`open`]: a [`CloudObject`] that several threads can read while the next ranges are fetched.
+//! - [`open`]: opens an object. Several threads can read a [`CloudObject`] while its next parts are fetched; if the
+//!   server does not support ranges, the object is a stream.
 //! - [`Upload`]: writes an object that becomes visible only once it is complete.
 //! - [`stat`], [`list`], [`remove`]: look up, list and remove objects.
 //!
@@ -12,7 +14,8 @@
 //! Servers are not trusted: `web.rs` follows redirects according to `redirect.rs` and `address.rs`, `rate.rs` enforces
 //! the minimum rate, and `store.rs` checks ranges and sizes.
 //!
-//! Requests are retried with exponential backoff if a server is overloaded, a connection breaks or a body is truncated.
+//! Requests are retried with exponential backoff if a server is overloaded, silent or too slow, a connection breaks or
+//! a body is truncated.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

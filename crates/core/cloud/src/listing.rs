@@ -1,4 +1,4 @@
-//! The objects below a URL: listing and removing them.
+//! Lists the objects below a URL, and removes objects.
 
 use crate::StopCheck;
 use crate::failure::RequestFailure;
@@ -13,13 +13,13 @@ use std::io;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedEntry {
-    /// Name relative to the URL.
+    /// Name relative to the URL; may contain marks (see [`stored_name`]).
     pub name: String,
     /// Size and version.
     pub stat: Stat,
 }
 
-/// Lists the objects below a URL as in a folder, sorted by name, and in its subfolders if `is_recursive`.
+/// Lists the objects below a URL, as if it were a folder, sorted by name. Includes its subfolders if `is_recursive`.
 ///
 /// # Errors
 /// `Unsupported` for web servers; otherwise as for [`open`](crate::open).
@@ -46,7 +46,7 @@ pub fn list(url: &str, is_recursive: bool, check: &StopCheck) -> io::Result<Vec<
         .iter()
         .filter_map(|meta| {
             let name = meta.location.as_ref().get(name_start..)?.to_owned();
-            // The stores' own web consoles create empty objects for folders.
+            // The web consoles of stores create empty objects that represent folders.
             let is_folder = name.is_empty() || stored_name(&name).ends_with('/');
             (!is_folder).then(|| ListedEntry { name, stat: ObjectVersion::from_meta(meta).into() })
         })

@@ -1,7 +1,7 @@
 //! The parts of a URL: the kind of store, the bucket and the key.
 //!
-//! Keys of `s3`, `gs` and `az` are literal, as in the stores' own tools: `?`, `#` and `%` are part of the name. Paths
-//! of `http` are percent-encoded where necessary.
+//! Keys of `s3`, `gs` and `az` are literal, as in the stores' own tools: `?`, `#` and `%` are part of the name. URLs of
+//! web servers are passed on as they are, and percent-encoded where necessary.
 
 use crate::keys::check_name;
 use std::io;
@@ -21,7 +21,7 @@ pub(crate) struct Location {
     pub(crate) kind: StoreKind,
     /// The bucket or container; for web servers, the whole URL.
     pub(crate) bucket: String,
-    /// The name in the bucket, without `.`, `..` and empty parts.
+    /// The name in the bucket, without `.`, `..` and empty parts; for web servers, everything after the host.
     pub(crate) key: String,
 }
 
@@ -29,7 +29,8 @@ impl Location {
     /// Parses a URL.
     ///
     /// # Errors
-    /// `InvalidInput` if the URL has no bucket or leads above it, or if the scheme is unknown.
+    /// `InvalidInput` if the URL has no bucket or points outside it, if the scheme is unknown, or for a name that
+    /// [`check_name`] rejects.
     pub(crate) fn parse(url: &str) -> io::Result<Location> {
         check_name(url)?;
         let Some((scheme, rest)) = url.split_once("://") else { return invalid("not a URL") };

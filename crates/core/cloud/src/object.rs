@@ -1,4 +1,5 @@
-//! Reading an object: opening fetches its first bytes, and later parts are fetched ahead of the readers.
+//! Opens and reads objects: opening an object fetches its first bytes, and later parts are fetched ahead of the
+//! readers.
 
 use crate::StopCheck;
 use crate::engine::{CloudEngine, STEP, engine};
@@ -27,9 +28,10 @@ pub enum OpenedObject {
 pub struct Stat {
     /// Size in bytes, if the server reports it.
     pub bytes: Option<u64>,
-    /// ETag, which changes with the content.
+    /// ETag without quotes, which changes with the content.
     pub etag: Option<String>,
-    /// Time of the last modification as text: RFC 3339 for buckets, the header's value for web servers.
+    /// Time of the last modification as text: in the format of RFC 3339 for buckets, the value of `Last-Modified` for
+    /// web servers.
     pub modified: Option<String>,
 }
 
@@ -56,10 +58,11 @@ struct SharedObject {
     check: StopCheck,
 }
 
-/// Opens an object. The first request also fetches its first 256 KiB.
+/// Opens an object. The first request already fetches the first 256 KiB.
 ///
 /// # Errors
-/// `NotFound`, `PermissionDenied`, `TimedOut`; `InvalidInput` for an invalid URL; errors of `check`.
+/// `NotFound`, `PermissionDenied`, `TimedOut`; `InvalidInput` for an invalid URL or a redirect that is not permitted;
+/// other kinds for other failures; errors of `check`.
 pub fn open(url: &str, check: &StopCheck) -> io::Result<OpenedObject> {
     let (engine, store) = connect(url, check)?;
     open_store(engine, store, check)
@@ -150,7 +153,8 @@ impl CloudObject {
         self.shared.version.clone().into()
     }
 
-    /// Reads at `offset` until `out` is full or the object ends. Any number of threads may read at the same time.
+    /// Reads at `offset` until `out` is full or the object ends; returns the number of bytes read. Any number of
+    /// threads may read at the same time.
     ///
     /// # Errors
     /// Fails if a request failed after all retries; `InvalidData` if the object has changed since it was opened; errors

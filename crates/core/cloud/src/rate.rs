@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Checks the rate of a response. Counts only the time spent waiting for the server, not the reader's.
+/// Checks the rate of a response. Counts only the time spent waiting for the server, not the time that the reader
+/// takes.
 #[derive(Debug)]
 pub(crate) struct DownloadRate {
     host: String,
@@ -15,12 +16,13 @@ pub(crate) struct DownloadRate {
 }
 
 impl DownloadRate {
-    /// Starts with a response from `host`. The rate is averaged over windows of this much waiting time.
+    /// Starts measuring a response from `host`. The rate is averaged over intervals in which the waiting time adds up
+    /// to `window`.
     pub(crate) fn new(host: &str, min_rate: u64, window: Duration) -> DownloadRate {
         DownloadRate { host: host.to_owned(), min_rate, window, waited: Duration::ZERO, bytes: 0 }
     }
 
-    /// Counts bytes that arrived after a wait.
+    /// Counts bytes that arrived after a wait. Fails if they complete an interval in which the rate was too low.
     pub(crate) fn add(&mut self, waited: Duration, bytes: usize) -> Result<(), SlowServer> {
         self.waited += waited;
         self.bytes += bytes as u64;

@@ -1,7 +1,8 @@
 //! The rules for redirects.
 //!
-//! Redirects within a host are followed, also from `http` to `https`. Other hosts and ports must be listed, and private
-//! addresses must be permitted separately. Redirects from `https` to `http`, or to another scheme, are refused.
+//! Redirects within a host are followed, also from `http` to `https` on the default ports. Other hosts and ports must
+//! be listed. Private addresses must be listed individually, or be permitted by `private`. Redirects from `https` to
+//! `http`, or to another scheme, are refused.
 
 use crate::address::is_public;
 use reqwest::Url;
@@ -16,7 +17,7 @@ pub(crate) const VARIABLE: &str = "POLYHAUL_NETWORK_REDIRECTS";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RedirectRules {
     hosts: Vec<HostPattern>,
-    /// Whether hosts may have private addresses.
+    /// Whether the listed hosts may have private addresses.
     pub(crate) are_private_permitted: bool,
 }
 
@@ -30,13 +31,14 @@ struct HostPattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostName {
     Any,
-    /// For `*.example.org`: the name from its dot.
+    /// For `*.example.org`, this is `.example.org`.
     Below(String),
     Exactly(String),
 }
 
 impl RedirectRules {
     /// Parses hosts separated by commas: `cdn.example.org`, `host:8080`, `*.example.org`, `*`; and the word `private`.
+    /// Returns `None` if one of them is invalid.
     pub(crate) fn parse(text: &str) -> Option<RedirectRules> {
         let mut rules = RedirectRules::default();
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -127,12 +129,13 @@ pub(crate) fn shown_host(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Returns the address if the host is not a name. The URL parser has already read decimal, octal and hexadecimal forms.
+/// Returns the address if the host is not a name. The URL parser has already normalized decimal, octal and hexadecimal
+/// forms.
 fn literal_address(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
-/// The error that a store redirects elsewhere. Its requests are signed and carry tokens, so they never follow
+/// The error that an object store redirected a request. Such requests are signed and carry tokens, so they never follow
 /// redirects.
 #[derive(Debug)]
 pub(crate) struct RefusedRedirect {

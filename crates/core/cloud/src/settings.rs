@@ -3,10 +3,10 @@
 //! S3: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`,
 //! `AWS_SKIP_SIGNATURE`; otherwise the profile `AWS_PROFILE` of `~/.aws/credentials` and `~/.aws/config`; otherwise the
 //! role of the machine, container or pod. Google: `GOOGLE_APPLICATION_CREDENTIALS` or the application default
-//! credentials. Azure: `AZURE_STORAGE_ACCOUNT_NAME` and a key, a token or a managed identity. The values never leave
-//! this module. All requests: [`NetworkSettings`].
+//! credentials. Azure: `AZURE_STORAGE_ACCOUNT_NAME` and a key, a token or a managed identity. The values are passed to
+//! `object_store` and nowhere else. [`NetworkSettings`] apply to all requests.
 //!
-//! File format: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
+//! Format of the AWS files: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
 
 use crate::bucket::BucketConnector;
 use crate::location::{Location, StoreKind};
@@ -28,13 +28,13 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum number of retries per request.
 pub(crate) const MAX_RETRIES: u32 = if cfg!(test) { 2 } else { 5 };
-/// Pause before the first retry; each later pause is twice as long.
+/// Pause before the first retry; each later pause is twice as long as the one before.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 100 });
 
-/// The limits of all requests.
+/// The settings of all requests: limits, rules for redirects, and proxies.
 #[derive(Clone, Debug)]
 pub(crate) struct NetworkSettings {
-    /// How long a server may be silent (`POLYHAUL_NETWORK_TIMEOUT`, in seconds).
+    /// Maximum time that a server may be silent (`POLYHAUL_NETWORK_TIMEOUT`, in seconds).
     pub(crate) timeout: Duration,
     /// Minimum number of bytes per second, averaged over [`NetworkSettings::timeout`]; 0 means no minimum
     /// (`POLYHAUL_NETWORK_MIN_RATE`).
@@ -56,7 +56,7 @@ impl NetworkSettings {
     /// Returns the settings of this process.
     ///
     /// # Errors
-    /// `InvalidInput`, naming the variable.
+    /// `InvalidInput` for an invalid value, naming the variable.
     pub(crate) fn from_environment() -> io::Result<NetworkSettings> {
         NetworkSettings::from_variables(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
     }
@@ -68,7 +68,7 @@ impl NetworkSettings {
             text.trim().parse::<u64>().map(Some).map_err(|_| invalid_setting(name, expected))
         };
         if let Some(seconds) = number("POLYHAUL_NETWORK_TIMEOUT", EXPECTED_SECONDS)? {
-            // Waiting for more than a day would only cause overflow somewhere.
+            // More than a day is of no use, and very large values would overflow somewhere.
             if !(1..=86_400).contains(&seconds) {
                 return Err(invalid_setting("POLYHAUL_NETWORK_TIMEOUT", EXPECTED_SECONDS));
             }
@@ -101,7 +101,7 @@ fn invalid_setting(name: &str, expected: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("invalid {name}: expected {expected}"))
 }
 
-/// Returns the host in a proxy variable's value, with or without a scheme.
+/// Returns the host in the value of a proxy variable, which may have a scheme.
 fn proxy_host(value: &str) -> Option<String> {
     let text = if value.contains("://") { value.to_owned() } else { format!("http://{value}") };
     Some(reqwest::Url::parse(&text).ok()?.host_str()?.to_owned())
@@ -160,7 +160,7 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
     let region = setting(&["AWS_REGION", "AWS_DEFAULT_REGION"], "region");
     let mut client = settings.client_options();
     if let Some(endpoint) = &endpoint {
-        // A plain HTTP endpoint is a deliberate choice.
+        // An `http` endpoint is a deliberate choice of the user.
         client = client.with_allow_http(endpoint.starts_with("http://"));
         builder = builder.with_endpoint(endpoint);
     }
@@ -172,7 +172,7 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
     Ok(builder.with_client_options(client))
 }
 
-/// A profile of the AWS tools.
+/// The settings in a profile of the AWS tools.
 #[derive(Default)]
 struct Profile(HashMap<String, String>);
 

@@ -1,6 +1,6 @@
 //! A single object in a store: requests, retries, and the object's version in responses.
 //!
-//! For windows and blocking calls, see `object` and `engine`.
+//! For read-ahead and blocking calls, see `object.rs` and `engine.rs`.
 
 use crate::StopCheck;
 use crate::engine::CloudEngine;
@@ -103,7 +103,7 @@ impl Store {
         .await
     }
 
-    /// Looks up the object's version without its content.
+    /// Looks up the object's version without fetching its content.
     pub(crate) async fn head(&self) -> Result<ObjectVersion, RequestFailure> {
         match self {
             Store::Bucket(bucket, path) => bucket
@@ -120,7 +120,7 @@ impl Store {
         }
     }
 
-    /// Writes a small object in one request.
+    /// Writes an object in one request.
     pub(crate) async fn put(&self, bytes: Bytes) -> Result<(), RequestFailure> {
         match self {
             Store::Bucket(bucket, path) => {
@@ -155,7 +155,8 @@ async fn get_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<R
     part.unwrap_or_else(|_| Err(RequestFailure::late(REQUEST_TIMEOUT)))
 }
 
-/// Fetches a range. A server may send less than requested (RFC 9110, section 15.3.7); then requests the rest again.
+/// Fetches a range. A server may send less than requested (RFC 9110, section 15.3.7); the rest is then requested
+/// separately.
 async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<RangeResponse, RequestFailure> {
     let mut body = Vec::new();
     let mut first: Option<ObjectVersion> = None;
@@ -206,7 +207,8 @@ struct SentRange {
 }
 
 impl SentRange {
-    /// Parses the header. Fails unless the range starts as requested and is not longer.
+    /// Parses `Content-Range`. Fails if there is not exactly one valid header, or if the range starts at a different
+    /// offset than requested or ends later.
     fn of(headers: &HeaderMap, requested: &Range<u64>) -> Result<SentRange, RequestFailure> {
         let mut values = headers.get_all(CONTENT_RANGE).iter();
         let value = values.next().filter(|_| values.next().is_none());
@@ -235,7 +237,7 @@ impl SentRange {
     }
 }
 
-/// Parses a size or an offset: only digits, and at most the maximum of file systems.
+/// Parses a size or an offset: only digits, and at most `i64::MAX`, the limit of file systems.
 fn size(text: &str) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|&size| is_number && size <= i64::MAX as u64)
@@ -261,7 +263,7 @@ pub(crate) async fn repeat<T, F: Future<Output = Result<T, RequestFailure>>>(
     })
 }
 
-/// Returns up to half a pause, so that many clients do not retry simultaneously.
+/// Returns a random time of up to half the pause, so that many clients do not retry simultaneously.
 fn jitter(pause: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     pause.mul_f64(f64::from(now.subsec_nanos() % 1000) / 2000.0)

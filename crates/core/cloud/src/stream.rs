@@ -8,13 +8,13 @@ use bytes::{Buf, Bytes};
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// Minimum number of bytes to take from the connection at a time.
+/// Minimum number of bytes to receive at a time, except at the end.
 const MIN_STEP_BYTES: usize = 1 << 20;
 
 /// A body that is read sequentially. Between reads, only the system's socket buffers fill.
 pub(crate) struct WholeBody {
     engine: Arc<CloudEngine>,
-    /// `None` at the end.
+    /// `None` after the end or a failure.
     response: Option<WebResponse>,
     pending: std::collections::VecDeque<Bytes>,
     check: StopCheck,

@@ -1,7 +1,8 @@
-//! Writing an object: parts are sent while later ones are produced, and the object becomes visible only once complete.
+//! Writes an object: parts are sent while later ones are produced, and the object becomes visible only once complete.
 //!
-//! Objects of up to [`PART_BYTES`] are sent in one request. If the process is killed, an unfinished upload remains. It
-//! is invisible, but some stores bill for it until their lifecycle rules remove it.
+//! Objects of up to [`PART_BYTES`], and all objects for web servers, are sent in one request. If the process is killed,
+//! an unfinished multipart upload remains in the store. It is invisible, but some stores bill for it until their
+//! lifecycle rules remove it.
 
 use crate::StopCheck;
 use crate::engine::{CloudEngine, Running};
@@ -24,17 +25,17 @@ const MAX_PARTS_IN_FLIGHT: usize = 4;
 const MAX_PART_COUNT: usize = 10_000;
 /// Maximum size of an object for a web server, which is held in memory because it cannot be sent in parts.
 const MAX_WEB_BYTES: usize = 64_000_000;
-/// How long to wait for a store to abort an upload that was dropped.
+/// Time limit for aborting an upload that was dropped.
 const ABORT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An object that is being written. Dropping it abandons the object.
+/// An object that is being written. Dropping it aborts the upload, so that no object appears.
 pub struct Upload {
     engine: Arc<CloudEngine>,
     store: Store,
     check: StopCheck,
     /// Bytes not sent yet.
     buffer: Vec<u8>,
-    /// `None` until the first part is sent.
+    /// The multipart upload; `None` until the first part is sent.
     parts: Option<Box<dyn MultipartUpload>>,
     count: usize,
     in_flight: VecDeque<Running<Result<(), object_store::Error>>>,
@@ -44,7 +45,7 @@ impl Upload {
     /// Prepares an upload without sending anything.
     ///
     /// # Errors
-    /// `InvalidInput` for an invalid URL; errors in the credentials.
+    /// `InvalidInput` for an invalid URL; errors in the settings or credentials; errors of `check`.
     pub fn create(url: &str, check: &StopCheck) -> io::Result<Upload> {
         let (engine, store) = connect(url, check)?;
         Ok(Upload {
@@ -120,7 +121,8 @@ impl Upload {
         part.wait(&self.check)?.map_err(|error| RequestFailure::of_store(&error).into_io("PUT of a part"))
     }
 
-    /// Sends the remaining bytes and waits until all parts have arrived. The object is not visible yet.
+    /// Sends the remaining bytes of a multipart upload and waits until all parts have arrived. The object is not
+    /// visible yet. An object of a single part is sent by [`Upload::put_in_place`].
     ///
     /// # Errors
     /// As for [`Upload::write`].
@@ -137,8 +139,8 @@ impl Upload {
     /// Makes the object visible; call [`Upload::complete`] first.
     ///
     /// # Errors
-    /// Fails if the store refused. The old object is then unchanged, unless the request succeeded and its response was
-    /// lost.
+    /// Fails if the request failed or the store refused it. The old object, if any, is then unchanged, unless the
+    /// request succeeded but its response was lost.
     pub fn put_in_place(mut self) -> io::Result<()> {
         match self.parts.take() {
             Some(mut parts) => {

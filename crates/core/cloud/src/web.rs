@@ -18,9 +18,9 @@ const MAX_REDIRECTS: usize = 10;
 /// Content codings that readers detect by content. None is requested, but some servers use one anyway.
 const KNOWN_CODINGS: [&str; 4] = ["identity", "gzip", "x-gzip", "zstd"];
 
-/// The clients for plain HTTP.
+/// The clients for web servers.
 pub(crate) struct WebClient {
-    /// For the hosts of users' URLs.
+    /// For the hosts in users' URLs.
     direct: Client,
     /// For the hosts of redirects. Has its own connections, so that it does not reuse one to a private address.
     redirected: Client,
@@ -179,7 +179,7 @@ impl WebResponse {
         Ok(chunk)
     }
 
-    /// Reads a body of known length.
+    /// Reads a body, which must have the expected length.
     pub(crate) async fn collect(mut self, expected_bytes: u64) -> Result<Bytes, RequestFailure> {
         let mut body = ExpectedBody::new(expected_bytes);
         while let Some(chunk) = self.chunk().await? {
@@ -207,7 +207,7 @@ impl ExpectedBody {
             return Err(RequestFailure::new(io::ErrorKind::InvalidData, reason));
         }
         if self.bytes.is_empty() {
-            // At most the length of a part.
+            // At most the size of a part.
             self.bytes.reserve_exact(self.expected_bytes as usize);
         }
         self.bytes.extend_from_slice(&chunk);

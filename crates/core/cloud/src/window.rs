@@ -1,9 +1,9 @@
-//! Decides which parts of an object to fetch, and when. Only does the bookkeeping, without sending requests.
+//! Decides which parts of an object to fetch and when. It only does the bookkeeping and sends no requests.
 //!
 //! Several threads usually read at roughly increasing offsets. As long as they do, the following parts are fetched
-//! ahead: one at first, then twice as many after each part that was fully read, up to [`MAX_DEPTH`]. The size of the
-//! parts grows the same way. Other offsets are fetched individually, so that reading a few ranges of a large object
-//! (the directory of an archive, samples of a mesh) costs little.
+//! ahead: one at first, then twice as many after each part that was fully read, up to [`MAX_DEPTH`]. The size of each
+//! part is twice that of the previous one, up to [`MAX_PART_BYTES`]. Parts at other offsets are fetched individually,
+//! so that reading a few ranges of a large object (the directory of an archive, samples of a mesh) costs little.
 
 use crate::failure::RequestFailure;
 use bytes::Bytes;
@@ -18,8 +18,8 @@ const MAX_PARTS: usize = MAX_DEPTH + 2;
 pub(crate) const FIRST_BYTES: u64 = 256 << 10;
 /// Maximum size of a part: large enough that latency matters little, small enough to limit memory to 42 MB.
 const MAX_PART_BYTES: u64 = 4 << 20;
-/// How far a reader may be ahead of the requested parts and still count as sequential, in addition to the bytes that
-/// may be fetched ahead: a chunk or two of other threads.
+/// Maximum distance of a sequential read from the end of the requested parts, in addition to the bytes that may be
+/// fetched ahead: a chunk or two of other threads. Reads farther ahead are fetched individually.
 const MAX_LEAP_BYTES: u64 = 1 << 20;
 /// Alignment of parts that are fetched individually.
 const BLOCK_BYTES: u64 = 64 << 10;
@@ -34,7 +34,7 @@ pub(crate) struct ReadWindow {
     depth: usize,
     /// The size of the next part to fetch ahead.
     step: u64,
-    /// The end of the last part that was fetched individually.
+    /// The end of the last part that was fetched individually, if any.
     alone: Option<u64>,
     clock: u64,
 }
@@ -42,7 +42,7 @@ pub(crate) struct ReadWindow {
 struct WindowPart {
     range: Range<u64>,
     state: WindowPartState,
-    /// The time of its last use.
+    /// The value of [`ReadWindow::clock`] at its last use.
     used: u64,
     /// The number of bytes read from it.
     taken: u64,
@@ -64,7 +64,7 @@ pub(crate) enum WindowRead {
 }
 
 impl ReadWindow {
-    /// Creates the window of an object of `size` bytes with its first bytes.
+    /// Creates the window of an object of `size` bytes, of which `first` contains the first ones.
     pub(crate) fn new(size: u64, first: Bytes) -> ReadWindow {
         let range = 0..first.len() as u64;
         let ahead = range.end;
@@ -138,7 +138,7 @@ impl ReadWindow {
         }
     }
 
-    /// Returns the number of parts requested in order that were not read from.
+    /// Returns the number of parts that were requested in order and have not been read from.
     fn unread(&self) -> usize {
         self.parts.iter().filter(|part| part.taken == 0 && part.range.end <= self.ahead).count()
     }

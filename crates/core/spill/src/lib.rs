@@ -4,12 +4,14 @@
 //! exists, arrays that no longer fit are allocated in unnamed memory-mapped files, whose pages are released whenever
 //! the process exceeds its limit. Code that fills and reads the arrays needs no changes, and its results are the same.
 //!
-//! Arrays of 1 MiB and more get a file each. Smaller blocks are never moved; new ones share a file while the process
-//! uses more than about half of the limit for anything but mapped files.
+//! Arrays of 1 MiB and more get a file each. Smaller blocks that are in memory stay there; new ones share a file while
+//! the process uses more than half to three quarters of the limit, and at least 32 MiB, for anything other than mapped
+//! files.
 //!
-//! An out-of-memory process also gets a few more small blocks, so that a job can fail with an error: see `reserve.rs`.
+//! If the system is out of memory, the process still gets a few small blocks, so that a job can fail with an error: see
+//! `reserve.rs`.
 //!
-//! Only Linux spills; elsewhere arrays stay in memory, and [`Spill::start`] returns `None`. Where to look next:
+//! Arrays are spilled only on Linux; on other systems they stay in memory, and [`Spill::start`] returns `None`.
 //! `linux/arrays.rs` maps the files of large arrays, `linux/blocks.rs` the shared file of small blocks, and
 //! `linux/warden.rs` releases their pages.
 
@@ -30,14 +32,15 @@ use std::io;
 use std::mem::{self, ManuallyDrop};
 use std::path::Path;
 
-/// Keeps the process below the limit of a [`Spill`]; does nothing without one. Call it between pieces of work of about
-/// a millisecond or less.
+/// Keeps the process below the limit of the [`Spill`], if one exists. Call it between pieces of work of about a
+/// millisecond or less.
 pub fn relieve() {
     system::relieve();
 }
 
-/// Iterates over items that may be on disk, such as the objects of a large scene, and relieves memory between them. A
-/// pass that only reads maps 64 KiB with each page that it touches, which can exceed the limit within milliseconds.
+/// Iterates over items that may be on disk, such as the objects of a large scene, and calls [`relieve`] between them.
+/// Even a pass that only reads maps 64 KiB around each page that it touches, so it can exceed the limit within
+/// milliseconds.
 ///
 /// ```
 /// assert_eq!(polyhaul_spill::paced(&[1, 2, 3]).sum::<i32>(), 6);
@@ -53,7 +56,8 @@ pub struct PacedItems<I> {
     count: usize,
 }
 
-/// So few items that they map no more than a few megabytes, and so many that checks take little time.
+/// Number of items between two calls of [`relieve`]: few enough to map at most a few megabytes, and many enough that
+/// the calls take little time.
 const ITEMS_PER_CHECK: usize = 16;
 
 impl<I: Iterator> Iterator for PacedItems<I> {
@@ -79,8 +83,8 @@ pub fn has_arrays_on_disk() -> bool {
     system::has_arrays_on_disk()
 }
 
-/// Frees the unused capacity of an array. Unlike `Vec::shrink_to_fit`, which aborts if the allocator cannot shrink the
-/// block, it then leaves the array unchanged.
+/// Frees the unused capacity of an array. `Vec::shrink_to_fit` aborts if the allocator cannot shrink the block; this
+/// function then leaves the array unchanged.
 ///
 /// ```
 /// let mut array = Vec::with_capacity(1000);
@@ -129,15 +133,15 @@ pub fn shrink<T>(array: &mut Vec<T>) {
 /// ```
 pub struct SpillAllocator;
 
-/// Lets large arrays spill until this is dropped. Spilled arrays stay on disk until they are freed.
+/// Spills arrays to disk until it is dropped. Spilled arrays stay on disk until they are freed.
 ///
-/// Applies to the whole process, so only one can exist at a time.
+/// It applies to the whole process, so only one can exist at a time.
 #[derive(Debug)]
 pub struct Spill(system::Spill);
 
 impl Spill {
-    /// Spills large arrays to files in `folder` such that the process grows by at most about `memory` bytes. Returns
-    /// `None` on systems that do not support it.
+    /// Starts spilling arrays to files in `folder`, so that the memory of the process grows by at most about `memory`
+    /// bytes. Returns `None` on systems that do not support spilling.
     ///
     /// # Errors
     /// If no file can be created in the folder, or another `Spill` exists.
@@ -145,7 +149,8 @@ impl Spill {
         Ok(system::Spill::start(folder, memory)?.map(Spill))
     }
 
-    /// Returns the maximum total size on disk so far, in bytes; 0 if everything fit into memory.
+    /// Returns the maximum total size of the arrays on disk so far, plus the size of the file of small blocks, in
+    /// bytes; 0 if everything fit into memory.
     pub fn peak_bytes(&self) -> u64 {
         self.0.peak_bytes()
     }
@@ -156,8 +161,8 @@ impl Spill {
     }
 }
 
-// SAFETY: small arrays go to the system's allocator and large ones to `system`, which upholds the contract of
-// `GlobalAlloc` for them.
+// SAFETY: each block comes from the system's allocator, from the module `system` or from `reserve`, which uphold the
+// contract of `GlobalAlloc`, and is resized and freed where it came from.
 unsafe impl GlobalAlloc for SpillAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if system::is_large(layout.size()) {
@@ -213,7 +218,8 @@ unsafe impl GlobalAlloc for SpillAllocator {
 }
 
 impl SpillAllocator {
-    /// Copies a block to a new one of another size and frees the old one.
+    /// Copies a block to a new one of a different size and frees the old one; returns null, without freeing it, if
+    /// there is no memory for the new one.
     ///
     /// # Safety
     /// As for [`GlobalAlloc::realloc`].

@@ -1,8 +1,8 @@
-//! Reserve of small blocks, with which a job can fail properly when the system is out of memory.
+//! Reserve of small blocks, so that a job can fail with an error when the system is out of memory.
 //!
-//! Code that needs much memory checks its allocations. Handling a failure, such as building an error message, needs a
-//! bit more, and so do the standard library and others that abort if they do not get it. Such blocks come from here
-//! once the system refuses them.
+//! Code that needs much memory checks its allocations. But handling a failed one, for example building the error
+//! message, needs a bit more memory, and the standard library and other crates abort if they do not get it. Once the
+//! system refuses such small blocks, they come from this reserve.
 
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
@@ -12,11 +12,12 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire},
 };
 
-/// Pages of the reserve use no memory until they are touched.
+/// Size of the reserve. Its pages use no memory until they are touched.
 const ROOM_BYTES: usize = 2 << 20;
-/// Part that is used only after a refusal, by whoever then builds an error.
+/// Size of the last part of the reserve, which is used only after a block was refused, so that an error can still be
+/// built.
 const LAST_BYTES: usize = ROOM_BYTES / 4;
-/// Larger blocks are refused.
+/// Maximum size of a block from the reserve.
 const MAX_BLOCK_BYTES: usize = 64 << 10;
 
 #[repr(C, align(16))]
@@ -68,7 +69,7 @@ impl RoomUse {
     }
 }
 
-/// Updates the blocks in use; returns the result of `change`.
+/// Updates the blocks in use atomically; returns the result of `change`, which may be called more than once.
 fn update<T>(change: impl Fn(&mut RoomUse) -> T) -> T {
     let mut bits = USE.load(Acquire);
     loop {
@@ -86,7 +87,8 @@ pub fn contains(start: *mut u8) -> bool {
     start.addr().wrapping_sub(ROOM.0.get().addr()) < ROOM_BYTES
 }
 
-/// Returns `block`, or a block of the reserve if it is null and the layout is small.
+/// Returns `block` or, if that is null, a block from the reserve; null if the layout is too large or the reserve is
+/// exhausted.
 pub fn or_reserved(block: *mut u8, layout: Layout, zeroed: bool) -> *mut u8 {
     if block.is_null() { alloc(layout, zeroed) } else { block }
 }
@@ -97,7 +99,7 @@ fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
         return ptr::null_mut();
     }
     let Some(start) = update(|room| room.take(layout)) else { return ptr::null_mut() };
-    // SAFETY: the block is in the room, and nobody else has it.
+    // SAFETY: the block is in the room, and no other block overlaps it.
     unsafe {
         let start = ROOM.0.get().cast::<u8>().add(start);
         if zeroed {
@@ -107,7 +109,7 @@ fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
     }
 }
 
-/// Frees a block of the reserve.
+/// Frees a block of the reserve. Only the number of blocks in use matters, not their addresses.
 pub fn dealloc() {
     update(RoomUse::give_back);
 }

@@ -1,4 +1,4 @@
-//! Checks that arrays keep their contents when they move to disk, and that the process stays small.
+//! Checks that arrays keep their contents when they move to disk, and that the process stays within its limit.
 #![cfg(all(target_os = "linux", not(miri)))]
 #![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
@@ -107,7 +107,7 @@ fn zeroed_arrays_are_zeros_and_aligned_ones_aligned() {
     assert!(wide.as_ptr().addr().is_multiple_of(16384) && wide.iter().all(|item| item.0 == [7; 16384]));
 }
 
-/// The files have no names; each exists as long as it is open.
+/// The files have no names; each exists only as long as it is open.
 #[test]
 fn files_of_arrays_go_with_them() {
     let _alone = alone();
@@ -193,7 +193,7 @@ fn blocks_that_change_keep_their_values_and_outlive_their_spill() {
     assert_blocks(&filler);
 }
 
-/// Each array needs an open file, of which a process has a thousand or so.
+/// Each array on disk keeps a file open, but processes are usually limited to 1024 open files, and `MAX_ARRAYS` is 512.
 #[test]
 fn more_arrays_than_files() {
     let _alone = alone();

@@ -1,5 +1,5 @@
-//! Checks that without a `Spill`, the allocator keeps arrays of any size in memory. Miri can run this: it needs no
-//! files.
+//! Checks that without a `Spill`, the allocator keeps arrays of any size in memory. Miri can run this test, because it
+//! needs no files.
 #![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
 use polyhaul_spill::{SpillAllocator, has_arrays_on_disk, relieve};
@@ -9,7 +9,7 @@ static ALLOCATOR: SpillAllocator = SpillAllocator;
 
 const MIB: usize = 1 << 20;
 
-/// Only four values at each end of an array, whatever its size: Miri is slow.
+/// Returns only four values at each end of an array, whatever its size: Miri is slow.
 fn ends(array: &[u8]) -> [&[u8]; 2] {
     [&array[..4], &array[array.len() - 4..]]
 }
@@ -26,7 +26,7 @@ fn arrays_grow_and_shrink_in_memory() {
     array.truncate(1000);
     array.shrink_to_fit();
     assert_eq!(ends(&array), [[1, 2, 3, 4], [0; 4]]);
-    // A small one that becomes large.
+    // A small array that becomes large.
     array.reserve_exact(MIB);
     array.extend_from_slice(&[5, 6, 7, 8]);
     assert_eq!(ends(&array), [[1, 2, 3, 4], [5, 6, 7, 8]]);

@@ -144,7 +144,7 @@ fn reference(text: &mut Vec<u8>, value: f32, digits: usize) {
     push_decimal(text, u128::from(rounded), digits);
 }
 
-/// Computes `product / 2^shift`, for shifts of 1 to 64.
+/// Computes `product / 2^shift`, rounded half to even, for shifts of 1 to 64.
 fn round_half_even(product: u64, shift: u32) -> u64 {
     let (quotient, remainder) = match shift {
         64 => (0, product),

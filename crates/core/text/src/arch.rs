@@ -1,4 +1,4 @@
-//! x86-64 intrinsics: re-exports `std::arch`, and implements the ones Miri lacks in plain Rust.
+//! x86-64 intrinsics: re-exports those of `std::arch`, and implements in plain Rust those that Miri lacks.
 //!
 //! This lets Miri check every load, store and index of the AVX-512 kernels.
 
@@ -13,7 +13,7 @@ pub(crate) use interpreted::{
     _mm512_permutexvar_epi8, _mm512_permutexvar_epi64, _mm512_permutexvar_pd, _mm512_ternarylogic_epi64,
 };
 
-/// Instructions with the names, parameters and results of the standard library's.
+/// Replacements for intrinsics of the standard library, with the same names, parameters and results.
 #[cfg(any(miri, test))]
 mod interpreted {
     use std::arch::x86_64::*;
@@ -22,14 +22,14 @@ mod interpreted {
     /// Splits a vector into its lanes.
     fn lanes<V: Copy, T: Copy, const N: usize>(vector: V) -> [T; N] {
         const { assert!(size_of::<V>() == size_of::<[T; N]>()) };
-        // SAFETY: both have the same size, and any bits are numbers.
+        // SAFETY: both have the same size, and any bits are valid numbers.
         unsafe { std::mem::transmute_copy(&vector) }
     }
 
     /// Assembles a vector from its lanes.
     fn vector<V: Copy, T: Copy, const N: usize>(lanes: [T; N]) -> V {
         const { assert!(size_of::<V>() == size_of::<[T; N]>()) };
-        // SAFETY: both have the same size, and any bits are numbers.
+        // SAFETY: both have the same size, and any bits are valid numbers.
         unsafe { std::mem::transmute_copy(&lanes) }
     }
 
@@ -101,12 +101,12 @@ mod interpreted {
         vector(indices.map(|index| numbers[index / 8 % 2][index % 8]))
     }
 
-    /// Rounds to the nearest integer: no caller uses another mode.
+    /// Rounds to the nearest integer, ties to even: no caller uses another mode.
     pub(crate) fn _mm256_roundscale_pd<const ROUNDING: i32>(a: __m256d) -> __m256d {
         vector(lanes::<_, f64, 4>(a).map(f64::round_ties_even))
     }
 
-    /// Rounds to the nearest integer: no caller uses another mode.
+    /// Rounds to the nearest integer, ties to even: no caller uses another mode.
     pub(crate) fn _mm512_cvt_roundpd_epu64<const ROUNDING: i32>(a: __m512d) -> __m512i {
         let convert = |value: f64| {
             let rounded = value.round_ties_even();
@@ -190,7 +190,7 @@ mod interpreted {
 
         const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 
-        /// Pseudorandom bits.
+        /// Returns pseudorandom bits.
         fn bits(state: &mut u64) -> [u64; 8] {
             from_fn(|_| {
                 *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -239,7 +239,7 @@ mod interpreted {
             unsafe { compare_floats(state, a) };
         }
 
-        /// Lower half of a vector, which needs no instruction.
+        /// Returns the lower half of a vector, which needs no instruction.
         fn _mm512_castsi512_si256_of(a: __m512i) -> __m256i {
             let bytes: [u8; 64] = lanes(a);
             vector::<_, u8, 32>(from_fn(|lane| bytes[lane]))

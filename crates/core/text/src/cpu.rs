@@ -23,7 +23,7 @@ const UNKNOWN: u8 = u8::MAX;
 static BEST_LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 impl Level {
-    /// Highest level this CPU supports.
+    /// Returns the highest level that this CPU supports, or the cap if that is lower.
     pub fn best() -> Level {
         let code = BEST_LEVEL.load(Ordering::Relaxed);
         if code != UNKNOWN {
@@ -39,13 +39,13 @@ impl Level {
         BEST_LEVEL.store(self.usable() as u8, Ordering::Relaxed);
     }
 
-    /// All levels this CPU supports, the portable one first. Tests compare their results.
+    /// Returns all levels up to [`Level::best`], the portable one first. Tests compare their results.
     pub fn all() -> impl Iterator<Item = Level> {
         let best = Level::best() as u8;
         (0..=best).map(Self::available_from)
     }
 
-    /// This level, or the highest one the CPU supports if that is lower.
+    /// Returns this level, or [`Level::best`] if that is lower.
     pub(crate) fn usable(self) -> Level {
         self.min(Level::best())
     }

@@ -1,7 +1,8 @@
-//! Conversion between numbers and text, lines included: exact, allocation-free and identical on every machine.
+//! Converts between numbers and text, including whole lines: exactly, and with identical results on every machine.
 //!
 //! [`mod@format`] writes text; [`scan`] and [`parse`] read it. The crate does no I/O, starts no threads and ignores the
-//! locale. It works on the caller's slices; only compiling a row format allocates.
+//! locale. It works on the caller's slices. Memory is allocated only to compile row formats, for indexes and grids, and
+//! to grow the outputs of lists.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -1,7 +1,7 @@
 //! Lookup tables shared by the vector kernels of all architectures.
 //!
 //! Each character of a set is stored at the index of its low nibble, so a byte is in the set if it equals the entry at
-//! its own low nibble. Unused entries are zero wherever a zero byte cannot match them.
+//! its own low nibble. Unused entries are zero, except entry 0, which a zero byte would match.
 
 /// White space and the slash.
 pub(crate) const SEPARATORS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\x0B\x0C\r\0/";
@@ -19,7 +19,7 @@ pub(crate) const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) const REVERSE: [u8; 16] = [15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
-/// Positions of the set bits of each byte, lowest first.
+/// Positions of the set bits of each byte, lowest first, followed by zeros.
 pub(crate) static PLACES: [[u8; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut byte = 0;

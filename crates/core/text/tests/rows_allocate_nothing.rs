@@ -8,7 +8,7 @@ use polyhaul_text::format::{Page, PrintfDialect, RowFormat, StridedColumn, Value
 struct CountingAllocator;
 
 thread_local! {
-    /// Counts only this thread's calls: the test harness has other threads.
+    /// Number of calls by this thread only, because the test harness has other threads.
     static CALLS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -34,7 +34,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Miri takes a thousand times as long.
+/// Number of rows: Miri takes a thousand times as long.
 const ROWS: usize = if cfg!(miri) { 60 } else { 5000 };
 
 #[test]

@@ -1,4 +1,4 @@
-//! Stores that misbehave.
+//! Object stores that misbehave.
 
 use super::server::{HostileServer, Request};
 use super::{hurried, settings};
@@ -74,7 +74,7 @@ fn an_honest_store_is_read_written_and_listed() {
     assert_eq!(crate::stored_name(listed[0].location.as_ref()), "a//b.obj");
 }
 
-/// Returns the message of a failure to open an object. Checks that it has no secrets.
+/// Returns the message of a failure to open an object. Checks that the message contains no secrets.
 fn failure(server: &HostileServer, settings: NetworkSettings) -> String {
     let (engine, bucket) = bucket(server, settings);
     let opened = open_store(engine, Store::Bucket(bucket, "a.obj".into()), &(Arc::new(|| Ok(())) as _));
@@ -105,7 +105,7 @@ fn redirects_take_no_credentials_along() {
     assert!(other.requests().is_empty());
 }
 
-/// Sends data without end.
+/// Sends `start`, then `more` again and again until the test ends.
 fn endless(stream: &mut TcpStream, request: &Request, start: &str, more: &[u8]) -> io::Result<()> {
     stream.write_all(start.as_bytes())?;
     while request.is_wanted() {

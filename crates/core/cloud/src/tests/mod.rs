@@ -1,4 +1,4 @@
-//! Hostile servers on the loopback interface: where they redirect, how fast they send, and which sizes they claim.
+//! Tests with hostile servers on the loopback interface: redirects, low rates, and false sizes and ranges.
 
 mod buckets;
 mod ranges;
@@ -15,12 +15,12 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The default settings, with rules for redirects.
+/// Returns the default settings with rules for redirects.
 fn settings(redirects: &str) -> NetworkSettings {
     NetworkSettings { redirects: RedirectRules::parse(redirects).unwrap(), ..NetworkSettings::default() }
 }
 
-/// The default settings, with a short timeout.
+/// Returns the default settings with a short timeout.
 fn hurried(milliseconds: u64) -> NetworkSettings {
     NetworkSettings { timeout: Duration::from_millis(milliseconds), ..NetworkSettings::default() }
 }

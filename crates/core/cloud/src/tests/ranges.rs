@@ -71,10 +71,10 @@ fn an_unknown_size_is_found_by_reading() {
         None => respond(stream, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n", b"v 0"),
     });
     assert_eq!(read(settings(""), &short.url("a")).unwrap(), b"v 0");
-    // A part of unknown size, even if the whole object is requested.
+    // A server that sends a part of an object of unknown size, even if the whole object is requested.
     let part = "HTTP/1.1 206 P\r\nContent-Range: bytes 0-2/*\r\nConnection: close\r\nContent-Length: 3\r\n\r\nv 0";
     assert!(failure(settings(""), &HostileServer::with_response(part).url("a")).contains("206"));
-    // A size that is known at first but not later.
+    // A server that declares the size at first but not later.
     let server = serving(move |request, head, _| {
         if request.index > 0 {
             *head = head.replace(&format!("/{size}"), "/*");
@@ -151,7 +151,7 @@ fn huge_sizes_cost_nothing() {
 fn bodies_that_do_not_match_their_range_are_errors() {
     type Change = fn(&mut String, &mut Vec<u8>);
     let cases: [(Change, &str); 6] = [
-        // Shorter than the range, with a matching length and without one.
+        // Shorter than the range, with a `Content-Length` that matches the body and with one that does not.
         (
             |head, body| {
                 body.truncate(1000);
@@ -167,7 +167,7 @@ fn bodies_that_do_not_match_their_range_are_errors() {
             },
             "ends after 0 of",
         ),
-        // Longer.
+        // Longer than the range.
         (
             |head, body| {
                 body.push(0);
@@ -195,7 +195,7 @@ fn bodies_that_do_not_match_their_range_are_errors() {
         let message = failure(settings(""), &server.url("a"));
         assert!(message.contains(expected), "{index}: {message}");
     }
-    // Bytes after the declared end are not part of a response.
+    // Bytes after the declared length are not part of the response.
     let server = serving(|_, _, body| body.extend_from_slice(b"HTTP/1.1 200 OK\r\n\r\nsurplus"));
     assert_eq!(read(settings(""), &server.url("a")).unwrap(), object());
 }

@@ -19,7 +19,8 @@ fn object_head() -> String {
     )
 }
 
-/// Redirects each request with `status` to `location`, in which `PORT` is the server's.
+/// Redirects each request with `status` to `location`, in which `PORT` stands for the port of the server and `N` for
+/// the index of the request. Serves [`OBJECT`] at `/end`.
 fn redirecting(status: u16, location: &str) -> HostileServer {
     let location = location.to_owned();
     HostileServer::start(move |request, stream| {
@@ -49,7 +50,7 @@ fn redirects_within_the_host_are_followed() {
             let server = redirecting(status, location);
             let url = server.url("start").replace("//", "//me:secret@");
             assert_eq!(read(settings(""), &url).unwrap(), OBJECT, "{status} {location}");
-            // Credentials in the URL are for its host only.
+            // Credentials in the URL are sent again after redirects within its host.
             assert!(server.requests().iter().all(|request| request.head.contains("authorization: basic")));
         }
     }

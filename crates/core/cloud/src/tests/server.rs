@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// A server with a separate connection for each request, which stops when dropped. Complete responses should have
+/// A server that uses a separate connection for each request and stops when dropped. Complete responses should have
 /// `Connection: close`, so that no request is sent on a connection that is about to end.
 pub(super) struct HostileServer {
     pub(super) port: u16,
@@ -24,7 +24,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The first and the last byte of the requested range.
+    /// Returns the offsets of the first and the last byte of the requested range.
     pub(super) fn range(&self) -> Option<(usize, usize)> {
         let (start, last) = self.head.split_once("range: bytes=")?.1.lines().next()?.split_once('-')?;
         Some((start.parse().unwrap(), last.parse().unwrap()))

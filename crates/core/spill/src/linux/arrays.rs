@@ -1,8 +1,8 @@
 //! Arrays in unnamed mapped files.
 //!
-//! Each array has its own file, which no other process can open or truncate. All of its disk blocks are reserved, so
-//! that writing to the array cannot fail for lack of space. The system deletes the file with the array, however the
-//! process exits. The parent module decides which arrays are on disk.
+//! Each array has its own file. The file has no name, so no other program opens or truncates it. All of its disk blocks
+//! are reserved, so writing to the array cannot fail for lack of space. The system deletes the file when the array is
+//! freed or the process exits for any reason. The parent module decides which arrays are on disk.
 
 use polyhaul_fault::planted;
 use std::ffi::CString;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Minimum page size of the architectures that Rust supports on Linux. Arrays with a larger alignment never spill.
 pub const PAGE_BYTES: usize = 4096;
-/// Maximum number of arrays on disk at a time: each keeps a file open.
+/// Maximum number of arrays with their own file at a time: each keeps its file open.
 const MAX_ARRAYS: usize = 512;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -83,14 +83,15 @@ pub fn open(folder: i32) -> io::Result<i32> {
         return Ok(file);
     }
     let error = last_error();
-    // Network file systems lack unnamed files, and some report it as an unwritable folder.
+    // Network file systems may lack unnamed files. Where `O_TMPFILE` is unknown, the flags mean opening the folder for
+    // writing, which fails as well (open(2)).
     match error.raw_os_error() {
         Some(libc::EOPNOTSUPP | libc::EISDIR | libc::ENOENT | libc::EINVAL) => open_and_unlink(folder),
         _ => Err(error),
     }
 }
 
-/// Creates a file and unlinks it.
+/// Creates a file with a name and unlinks it.
 fn open_and_unlink(folder: i32) -> io::Result<i32> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
@@ -114,7 +115,7 @@ fn open_and_unlink(folder: i32) -> io::Result<i32> {
     Err(last_error())
 }
 
-/// Reserves disk blocks for the first `bytes` of a file.
+/// Reserves disk blocks for the first `bytes` bytes of a file, extending the file if it is shorter.
 pub fn reserve(file: i32, bytes: usize) -> io::Result<()> {
     let bytes = libc::off_t::try_from(bytes).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
     loop {
@@ -132,7 +133,7 @@ impl MappedArrays {
         MappedArrays { arrays: [MappedArray { start: 0, bytes: 0, file: -1 }; MAX_ARRAYS], count: 0, bytes: 0, peak: 0 }
     }
 
-    /// Returns the maximum total size since [`MappedArrays::forget_peak`].
+    /// Returns the maximum total size of the arrays since [`MappedArrays::forget_peak`].
     pub fn peak_bytes(&self) -> u64 {
         self.peak
     }
@@ -175,7 +176,7 @@ impl MappedArrays {
         Ok(start)
     }
 
-    /// Resizes an array on disk, possibly moving it.
+    /// Resizes an array on disk, possibly moving it to a different address.
     pub fn resize(&mut self, start: *mut u8, bytes: usize) -> io::Result<*mut u8> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let number = self.find(start).ok_or_else(missing)?;

@@ -1,8 +1,8 @@
-//! Small blocks in one unnamed mapped file: the names and lists of a million objects.
+//! Small blocks in one unnamed mapped file, for example the names and lists of a million objects.
 //!
-//! A bump allocator cuts blocks from slabs, in a few size classes; a freed block is reused for the next one of its
+//! A bump allocator cuts blocks of a few size classes from slabs; a freed block is reused for the next block of its
 //! class. Once a spill has ended, slabs without blocks in use are punched out of the file. The parent module decides
-//! which blocks are here. Nothing here allocates.
+//! which blocks are stored here. Nothing here allocates from the heap.
 
 use super::arrays::{close, last_error, open, reserve};
 use std::io;
@@ -18,12 +18,13 @@ const SLAB_COUNT: usize = SPACE_BYTES / SLAB_BYTES;
 pub const MAX_BYTES: usize = SLAB_BYTES / 4;
 /// Alignment of every block.
 pub const ALIGNMENT: usize = 16;
-/// Size up to which classes are multiples of [`ALIGNMENT`]; beyond, there are four classes per doubling.
+/// Size up to which the classes are the multiples of [`ALIGNMENT`]; above it, there are four classes per doubling.
 const MAX_FINE_BYTES: usize = 128;
 const FINE_CLASS_COUNT: usize = MAX_FINE_BYTES / ALIGNMENT;
 const CLASS_COUNT: usize = FINE_CLASS_COUNT + 4 * (MAX_BYTES.ilog2() - MAX_FINE_BYTES.ilog2()) as usize;
 
-/// Start of the address space; 0 before its first use. Never unmapped, so that the address alone identifies a block.
+/// Start of the address space; 0 before its first use. The space is never unmapped, so the address alone shows whether
+/// a block is in it.
 static SPACE: AtomicUsize = AtomicUsize::new(0);
 /// Bytes mapped to the file, at the start of the address space.
 static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -31,7 +32,7 @@ static MAPPED_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// State of all blocks.
 pub struct SpillBlocks {
     file: i32,
-    /// End of the last block cut.
+    /// Offset of the end of the last block cut.
     cut_bytes: usize,
     /// First freed block of each class; each freed block holds the address of the next one.
     freed: [usize; CLASS_COUNT],
@@ -78,7 +79,7 @@ impl SpillBlocks {
         SpillBlocks { file: -1, cut_bytes: 0, freed: [0; CLASS_COUNT], used: [0; SLAB_COUNT], used_count: 0 }
     }
 
-    /// Returns the number of bytes on disk.
+    /// Returns the size of the file in bytes, including slabs punched out of it.
     pub fn bytes(&self) -> usize {
         MAPPED_BYTES.load(Relaxed)
     }
@@ -133,7 +134,7 @@ impl SpillBlocks {
         Ok(())
     }
 
-    /// Frees a block of this size; `is_active` is whether further blocks may be allocated.
+    /// Frees a block of this size; `is_active` is whether a spill exists, so that the block may be reused.
     ///
     /// # Safety
     /// The block comes from [`SpillBlocks::alloc`], with the same class, and is no longer used.
@@ -153,8 +154,8 @@ impl SpillBlocks {
         }
     }
 
-    /// Releases the disk space of unused slabs. Forgets freed blocks, because none are allocated until another spill
-    /// starts.
+    /// Called once a spill has ended: releases the disk space of slabs without blocks in use, or the whole file if no
+    /// block is in use. Forgets freed blocks, because their slabs may be punched out from now on.
     pub fn finish(&mut self) {
         self.freed = [0; CLASS_COUNT];
         let bytes = MAPPED_BYTES.load(Relaxed);
@@ -174,17 +175,17 @@ impl SpillBlocks {
     fn discard(&self, slab: usize) {
         let start = (slab * SLAB_BYTES) as libc::off_t;
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: the descriptor is open; no block in use starts in this slab, and none ends in another one.
+        // SAFETY: the descriptor is open; no block in use starts in this slab, and no block extends over two slabs.
         unsafe { libc::fallocate(self.file, mode, start, SLAB_BYTES as libc::off_t) };
     }
 }
 
-/// Returns the slab of a block.
+/// Returns the index of the slab that contains the block at the address `start`.
 fn slab(start: usize) -> usize {
     (start - SPACE.load(Relaxed)) / SLAB_BYTES
 }
 
-/// Returns the address space, reserving it on the first call.
+/// Returns the start of the address space, reserving the space on the first call.
 fn space() -> io::Result<usize> {
     let space = SPACE.load(Relaxed);
     if space != 0 {
@@ -200,7 +201,7 @@ fn space() -> io::Result<usize> {
     Ok(start.addr())
 }
 
-/// Maps a part of the address space to a file at an offset, or to nothing.
+/// Maps a part of the address space to a file at an offset, or, without a file, makes it inaccessible again.
 fn map(start: usize, bytes: usize, file: Option<(i32, usize)>) -> io::Result<()> {
     let (protection, flags, (file, offset)) = match file {
         Some(file) => (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED, file),

@@ -1,9 +1,10 @@
-//! Decides which arrays and blocks are in memory and which on disk.
+//! Decides which arrays and blocks are in memory and which are on disk.
 //!
-//! Large arrays are always counted, so that a new [`Spill`] starts with the memory already in use. While one exists, an
-//! array that would exceed its limit becomes a mapped file ([`arrays`]), and an array that outgrows the limit moves to
-//! one. Smaller blocks go to a file ([`blocks`]) while the process itself uses too much memory ([`warden`]). Nothing
-//! here allocates, because the allocator calls it.
+//! Large arrays are always counted, so that a new [`Spill`] takes the memory already in use into account. While a
+//! `Spill` exists, a new array that would exceed the limit for arrays becomes a mapped file ([`arrays`]), and an array
+//! that would exceed the limit by growing moves to such a file. Smaller blocks go to a shared file ([`blocks`]) while
+//! the process uses too much memory for anything other than mapped files ([`warden`]). Functions that the allocator
+//! calls do not allocate.
 
 mod arrays;
 mod blocks;
@@ -20,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use warden::Warden;
 
-/// Minimum size of a large array: smaller ones are too many for a file each.
+/// Minimum size of a large array: smaller arrays are too numerous to get a file each.
 const MIN_LARGE_BYTES: usize = 1 << 20;
 
 /// Memory reserved for pages of files, unless the limit is too small. While a table is filled, each column has a
@@ -56,7 +57,7 @@ fn lock_blocks() -> MutexGuard<'static, SpillBlocks> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Spilling of arrays, and the thread that releases their pages.
+/// A running spill: owns the thread that releases the pages of arrays.
 #[derive(Debug)]
 pub struct Spill {
     _warden: Warden,
@@ -69,10 +70,11 @@ impl Spill {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "arrays are already spilled to disk"));
         }
         let folder = arrays::open_folder(folder)?;
-        // The last step that can fail: dropping a warden joins its thread, which may be waiting for the lock on
-        // `arrays`.
+        // Starting the warden must be the last step that can fail: dropping a warden joins its thread, which may be
+        // waiting for the lock on `arrays`.
         let max_held_bytes = (memory / 2).min(memory.saturating_sub(FILE_BYTES).max(memory / 8));
-        // Arrays, plus a quarter for buffers; with small limits, blocks get as much as pages of files.
+        // Arrays, plus a quarter of the limit for buffers. With small limits, one half is for arrays and blocks, the
+        // other for pages of files.
         let max_own_bytes = (memory / 2).max(max_held_bytes + memory / 4).max(MIN_OWN_BYTES);
         let warden = Warden::start(memory, max_own_bytes).inspect_err(|_| arrays::close_folder(folder))?;
         MAX_HELD_BYTES.store(max_held_bytes, Relaxed);
@@ -114,7 +116,7 @@ fn is_too_much(added_bytes: usize, layout: Layout) -> bool {
         && HELD_BYTES.load(Relaxed).saturating_add(added_bytes as u64) > max_bytes
 }
 
-/// Allocates a large array.
+/// Allocates a large array, on disk if it would exceed the limit for arrays in memory.
 pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
     if is_too_much(layout.size(), layout) {
         return map(layout.size());
@@ -130,7 +132,8 @@ pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
 /// Allocates a zeroed array on disk.
 fn map(bytes: usize) -> *mut u8 {
     let mapped = lock_arrays().map(FOLDER.load(Relaxed), bytes);
-    // If descriptors or table entries run out, the array goes to the file shared by blocks.
+    // If descriptors or table entries run out, the array goes to the file of small blocks, unless it is larger than the
+    // maximum size of a block there.
     let has_no_file = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded || is_out_of_files(error);
     match mapped {
         Ok(start) => start,
@@ -152,7 +155,7 @@ fn note_full_disk(error: &io::Error) {
     }
 }
 
-/// Allocates a block on disk; `None` if there is no room.
+/// Allocates a block on disk; `None` if there is no room or no `Spill`.
 fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     let mut blocks = lock_blocks();
     // Read under the lock: otherwise a `Spill` that ends meanwhile would miss the block.
@@ -170,7 +173,8 @@ fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     Some(start)
 }
 
-/// Allocates a block that is not large: on disk while the process is too large, if there is room, otherwise in memory.
+/// Allocates a block that is not large: on disk while the process uses too much memory, if there is room; otherwise in
+/// memory.
 pub fn alloc_small(layout: Layout, zeroed: bool) -> *mut u8 {
     if warden::are_blocks_on_disk(layout.size())
         && layout.align() <= blocks::ALIGNMENT
@@ -235,7 +239,8 @@ pub unsafe fn realloc(start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
     }
     let held = if was_large { layout.size() } else { 0 };
     if is_large(bytes) && bytes > held && is_too_much(bytes - held, layout) {
-        // SAFETY: the caller upholds the contract. The new array will be on disk, too.
+        // SAFETY: the caller upholds the contract. The new array is on disk, since it needs even more memory than the
+        // difference.
         return unsafe { SpillAllocator.copy_to(start, layout, bytes) };
     }
     // SAFETY: the array is not on disk, so it came from the system's allocator; the caller upholds the rest of the

@@ -1,9 +1,9 @@
 //! Keeps the process below its limit by releasing the pages of arrays on disk.
 //!
-//! Worker threads check the size of the process between pieces of work, at most every [`PAUSE`], in which two threads
-//! touch a few megabytes; passes over many objects do so, too (`paced`). A separate thread checks for all other work.
-//! That thread alone would be too late: a pass over a million objects maps 64 KiB with each page it reads, faster than
-//! pages are released.
+//! Worker threads check the size of the process between pieces of work, and passes over many objects check it between
+//! objects (`paced`), but no more often than every [`PAUSE`], in which two threads touch a few megabytes. A separate
+//! thread checks it during all other work. That thread alone would react too late: a pass over a million objects maps
+//! 64 KiB around each page that it reads, faster than pages are released.
 
 use super::{blocks, is_active, lock_arrays};
 use std::cell::Cell;
@@ -20,28 +20,28 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Minimum size of mapped pages worth a release: below it, something else uses the memory.
 const MIN_RELEASE_BYTES: u64 = 16 << 20;
 
-/// Margin for pages touched between the check that triggers a release and its end: this fraction of the limit, up to
-/// [`MAX_MARGIN_BYTES`].
+/// Margin for pages that are touched between the check that triggers a release and the end of the release: the limit
+/// divided by this number, up to [`MAX_MARGIN_BYTES`].
 const MARGIN_DIVISOR: u64 = 8;
 const MAX_MARGIN_BYTES: u64 = 64 << 20;
 
 /// Maximum resident size of the process; `u64::MAX` without a warden.
 static MAX_PROCESS_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Maximum resident size without mapped files; above it, new blocks go to disk.
+/// Maximum resident size excluding mapped files; above it, new blocks go to disk.
 static MAX_OWN_BYTES: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Where new blocks go; [`UNWATCHED`] without a warden.
+/// Destination of new blocks; [`UNWATCHED`] without a warden.
 static BLOCKS: AtomicU8 = AtomicU8::new(UNWATCHED);
 const UNWATCHED: u8 = 0;
 const IN_MEMORY: u8 = 1;
 const ON_DISK: u8 = 2;
-/// Number of bytes in new blocks after which a thread checks the size of the process.
+/// Number of bytes of new blocks after which the allocating thread checks the size of the process.
 const BLOCK_BYTES_PER_CHECK: usize = 1 << 20;
-/// Descriptor of the system's file with the sizes of this process; stays open.
+/// Descriptor of `/proc/self/statm`, the system's file with the sizes of this process. It stays open.
 static SIZES: AtomicI32 = AtomicI32::new(-1);
 /// Time of the last check by a worker, in nanoseconds of the monotonic clock.
 static CHECKED_NS: AtomicU64 = AtomicU64::new(0);
 
-/// The checking thread; dropping this stops it.
+/// The separate thread that checks the size of the process; dropping this stops it.
 #[derive(Debug)]
 pub struct Warden {
     is_over: Arc<AtomicBool>,
@@ -107,7 +107,7 @@ pub fn relieve() {
     }
 }
 
-/// Returns whether a new block of this size goes to disk.
+/// Returns whether new blocks go to disk, and counts a new block of this size for the next check.
 pub fn are_blocks_on_disk(bytes: usize) -> bool {
     let state = BLOCKS.load(Relaxed);
     if state != UNWATCHED {
@@ -116,12 +116,13 @@ pub fn are_blocks_on_disk(bytes: usize) -> bool {
     state == ON_DISK
 }
 
-/// Checks the process after every [`BLOCK_BYTES_PER_CHECK`]: blocks alone can fill the memory between other checks.
+/// Checks the size of the process after every [`BLOCK_BYTES_PER_CHECK`] bytes of new blocks in this thread: blocks
+/// alone can fill the memory between other checks.
 fn count_block(bytes: usize) {
     thread_local! {
         static BYTES: Cell<usize> = const { Cell::new(0) };
     }
-    // Exiting threads have no counter any more.
+    // Exiting threads no longer have a counter.
     let _ended = BYTES.try_with(|counted| {
         let sum = counted.get() + bytes;
         counted.set(if sum < BLOCK_BYTES_PER_CHECK { sum } else { 0 });
@@ -146,7 +147,7 @@ fn is_too_large() -> bool {
     resident > max_bytes && files > MIN_RELEASE_BYTES
 }
 
-/// Returns the resident bytes of this process, and the part that is mapped files.
+/// Returns the resident bytes of this process, and how many of them belong to mapped files.
 fn read() -> Option<[u64; 2]> {
     let mut text = [0u8; 128];
     // SAFETY: `text` has room for the requested bytes; a descriptor that is not open is an error.

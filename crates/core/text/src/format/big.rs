@@ -1,23 +1,25 @@
-//! Computes any number of digits with big integers, for values whose digits do not fit 64 or 128 bits.
+//! Computes digits with big integers, for values whose digits do not fit 64 or 128 bits.
 //!
-//! Integer arithmetic on the value's bits in fixed-size arrays. Slow (up to 1 µs), and correct by construction.
+//! Uses integer arithmetic on the value's bits in fixed-size arrays. This is slow (up to 1 µs) but correct by
+//! construction.
 
 use super::exact::split_bits;
 use super::fixed::POWERS;
 use super::significant::{self, Significant, carried};
 
-/// Number of 64-bit limbs before the point, and after it.
+/// Number of 64-bit limbs before the point, and also of those after it.
 const LIMBS: usize = 17;
 /// Digits per group.
 const GROUP: usize = 9;
-/// One digit for a carry, 309 before the point rounded up to complete groups, then the longest fraction (60 significant
-/// digits of 2^-1074) and a group more than requested.
+/// One digit for a carry, 309 digits before the point rounded up to complete groups, then the longest fraction (60
+/// significant digits of 2^-1074) and two groups more, because at least one digit more than requested is computed.
 const CAPACITY: usize = 1 + 315 + 384 + 2 * GROUP;
 
 /// Decimal digits, split by the point.
 pub(super) struct LongDigits {
     text: [u8; CAPACITY],
-    /// Index of the first digit: 0 after a carry, otherwise 1.
+    /// Index of the first digit: 1, or 0 after a carry; after [`LongDigits::significant`], index of the first
+    /// significant digit.
     start: usize,
     /// Index of the fraction's first digit.
     point: usize,
@@ -32,15 +34,15 @@ impl LongDigits {
         digits
     }
 
-    /// Computes `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`; returns the
-    /// exponent after rounding, too.
+    /// Computes `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`; also
+    /// returns the exponent after rounding.
     pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> (Self, i32) {
         let decimals = (count as i32 - 1 - exponent).max(0) as usize;
         let (mut digits, more) = Self::cut(magnitude, decimals);
         let first_index = |digits: &Self, exponent: i32| (digits.point as i32 - 1 - exponent).max(0) as usize;
         let first = first_index(&digits, exponent);
         digits.round(first + count, more);
-        // A carry out of the first digit moves to the one before it, which was zero or absent.
+        // A carry out of the first digit goes to the digit before it, which was 0 or unused.
         let carried = first > 0 && digits.text[first - 1] == b'1';
         let exponent = exponent + i32::from(carried);
         digits.start = first_index(&digits, exponent);
@@ -48,18 +50,18 @@ impl LongDigits {
         (digits, exponent)
     }
 
-    /// Digits before and after the point.
+    /// Returns the digits before and after the point.
     pub(super) fn parts(&self) -> (&[u8], &[u8]) {
         let range = |start: usize, end: usize| self.text.get(start..end).unwrap_or_default();
         (range(self.start, self.point), range(self.point, self.end))
     }
 
-    /// All digits, without the point.
+    /// Returns all digits, without the point.
     pub(super) fn all(&self) -> &[u8] {
         self.text.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Computes at least one digit more than `decimals`, and whether nonzero digits follow.
+    /// Computes at least one decimal more than `decimals`; also returns whether nonzero digits follow.
     fn cut(magnitude: f64, decimals: usize) -> (Self, bool) {
         let (significand, exponent) = split_bits(magnitude);
         let mut digits = Self { text: [b'0'; CAPACITY], start: 1, point: 2, end: 2 };
@@ -73,7 +75,7 @@ impl LongDigits {
         (digits, fraction.iter().any(|&limb| limb != 0))
     }
 
-    /// Appends the digits of an integer, at least one, without leading zeros.
+    /// Stores the digits of an integer, at least one, without leading zeros.
     fn whole(&mut self, limbs: &mut [u64; LIMBS]) {
         let mut groups = [0; 35];
         let mut count = 0;

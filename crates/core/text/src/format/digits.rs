@@ -1,8 +1,8 @@
-//! Digits of integers, left-aligned in an array and padded with zeros.
+//! Splits integers into digits, left-aligned and padded with zeros.
 
 use super::fixed::POWERS;
 
-/// Splits a number into eight digits, one per byte, the first one lowest.
+/// Splits a number below 10^8 into eight digits, one per byte, the first digit in the lowest byte.
 #[inline(always)]
 pub(super) fn eight(number: u32) -> u64 {
     const HUNDREDS: u64 = 0x0000_007F_0000_007F;
@@ -23,14 +23,14 @@ pub(super) fn ascii(digits: u64) -> u64 {
     digits | 0x3030_3030_3030_3030
 }
 
-/// Splits an integer of `digits` (up to 16) digits, the first one lowest, followed by zeros.
+/// Splits an integer of `digits` (up to 16) digits as [`eight`] does, followed by zeros.
 #[inline(always)]
 pub(super) fn sixteen(integer: u64, digits: usize) -> [u64; 2] {
     let filled = integer * POWERS[16 - digits];
     [eight((filled / 100_000_000) as u32), eight((filled % 100_000_000) as u32)]
 }
 
-/// Text of an integer of `digits` (1 to 19) digits, followed by zeros.
+/// Returns the text of an integer of `digits` (1 to 19) digits, followed by zeros.
 #[inline(always)]
 pub(super) fn left_aligned(integer: u64, digits: usize) -> [u8; 24] {
     let words = if digits <= 16 {

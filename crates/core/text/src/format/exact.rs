@@ -1,7 +1,7 @@
-//! Fixed digits for values the fast path cannot handle: ties, large values, infinities, NaN, and more than
+//! Writes fixed digits where the fast path does not suffice: for ties, large values, infinities, NaN, and more than
 //! [`MAX_DIGITS`](super::MAX_DIGITS) decimals.
 //!
-//! Integer arithmetic on the value's bits: in 128 bits if they suffice, otherwise with [`super::big`].
+//! Uses integer arithmetic on the value's bits: in 128 bits if they suffice, otherwise with [`super::big`].
 
 use super::big::LongDigits;
 use super::digits::left_aligned;
@@ -44,7 +44,7 @@ pub(super) unsafe fn magnitude(pen: Pen, magnitude: f64, digits: usize) -> Pen {
     }
 }
 
-/// [`magnitude`] for any value.
+/// [`magnitude`] for any finite value and number of decimals, with big integers.
 ///
 /// # Safety
 /// As for [`magnitude`].

@@ -1,9 +1,9 @@
-//! Fixed digits, identical to C's `printf("%.Nf")` in the "C" locale.
+//! Writes floats with fixed digits, identical to C's `printf("%.Nf")` in the "C" locale.
 //!
-//! The value times 10^digits is rounded to an integer, ties to even, whose digits are looked up three at a time. For an
-//! f32 the product is exact: 24 bits of the value and the 28 bits of 5^12 fit the 53 of an f64. For an f64 it is
-//! rounded once, which only matters next to a tie: products that end in exactly one half go to [`super::exact`], as do
-//! products of 2^52 or more.
+//! The value times 10^digits is rounded to an integer, ties to even. The digits of this integer are looked up three at
+//! a time. For an f32 the product is exact: 24 bits of the value and the 28 bits of 5^12 fit the 53 of an f64. For an
+//! f64, the product is rounded once, which only matters next to a tie: products that end in exactly one half go to
+//! [`super::exact`], as do products of 2^52 or more.
 
 use super::exact;
 use super::integer;
@@ -156,7 +156,7 @@ pub(super) unsafe fn fixed_in_groups<const G: usize, R: Real>(pen: Pen, value: R
     const SHIFTER: f64 = (1u64 << 52) as f64;
     let scaled = value.magnitude() * scale.power;
     let shifted = scaled + SHIFTER;
-    // Infinities, NaN and products of 2^52 or more all end up at 2^52 or above.
+    // For infinities, NaN and products of 2^52 or more, this is at least 2^52.
     let rounded = shifted.to_bits() - SHIFTER.to_bits();
     let tie = R::PRODUCT_IS_ROUNDED && ((shifted - SHIFTER) - scaled).abs() == 0.5;
     // SAFETY: the room is the same as for `fixed`. `exact::fixed` stores a sign, a whole part, a point and at most 12

@@ -1,6 +1,6 @@
-//! Integers in decimal: no plus sign, no separators, no leading zeros.
+//! Writes integers in decimal, without plus sign, separators or leading zeros.
 //!
-//! Three digits per table lookup. A table of four digits (40 KB) would evict the mesh's data from the L1 cache.
+//! Each table lookup yields three digits. A table of four digits (40 KB) would evict the mesh's data from the L1 cache.
 
 use super::pen::Pen;
 

@@ -1,12 +1,12 @@
-//! Computes the shortest digits of many values at once, and writes lists of them.
+//! Computes the shortest digits of many values at once, and writes lists of values.
 //!
 //! The interval of numbers that round to a value is scaled by a power of ten such that it contains at least one integer
 //! and at most one multiple of ten; the interval's ends and the value are computed in quarters, with a sticky bit for
 //! the rest. (The method is Raffaele Giulietti's "Schubfach", 2020, which has the proofs.) The code is branch-free, and
-//! each step runs over [`LANES`] values, which compilers turn into AVX-512.
+//! each step is a loop over [`LANES`] values, which compilers vectorize with AVX-512.
 //!
-//! [`put_all`] assembles the texts with AVX-512. [`super::shortest`] writes the rare values (subnormals, infinities),
-//! and all values on CPUs without these instructions.
+//! [`put_all`] assembles the texts with AVX-512. [`super::shortest`] writes the rare values (subnormals, infinities,
+//! NaN), and all values on CPUs without these instructions.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
@@ -20,7 +20,7 @@ use crate::cpu::Level;
 
 /// Number of values computed at a time.
 const LANES: usize = 32;
-/// Below this count, writing values individually is faster.
+/// Count of values below which it is faster to write them individually.
 const FEW: usize = 8;
 
 /// One number per lane.
@@ -28,7 +28,7 @@ type LaneNumbers = [u64; LANES];
 
 /// Digits and layouts of the values.
 struct LaneTexts {
-    /// Pieces of a text: the digits after the first, the first digit, a point and a zero.
+    /// Pieces of each text: the digits after the first, the first digit, a point and a zero.
     parts: [[u64; 4]; LANES],
     /// Exponent of the first digit minus [`LOWEST`]: the index of a text's layout.
     layouts: [u8; LANES],
@@ -36,7 +36,7 @@ struct LaneTexts {
     lengths: [u8; LANES],
     /// 1 for negative values.
     signs: [u8; LANES],
-    /// Exponents of values in [`SCIENTIFIC`] notation.
+    /// Decimal exponent of the first digit, written in [`SCIENTIFIC`] notation.
     exponents: [i16; LANES],
     /// [`PLAIN`], [`SCIENTIFIC`], or neither.
     kinds: [u8; LANES],
@@ -63,7 +63,7 @@ const LOWEST: i32 = -6;
 /// Number of layouts: exponents up to 15.
 const LAYOUTS: usize = 22;
 
-/// Float type.
+/// A float type: f32 or f64.
 pub trait Float: Copy + Default {
     /// Stored bits of the significand.
     const BITS: u32;
@@ -72,12 +72,13 @@ pub trait Float: Copy + Default {
     /// Exponents written in plain notation.
     const PLAIN: std::ops::RangeInclusive<i32>;
     fn bits(self) -> u64;
-    /// Upper bits of power · end, the lowest one set if any bit below them is, for the ends of an interval and its
-    /// middle: `4 * c - step`, `4 * c` and `4 * c + 2`, all shifted left by `shift` bits.
+    /// Returns the upper bits of power · x, with the lowest bit also set if any bit below it is, for the lower end, the
+    /// middle and the upper end of an interval: x is `4 * c - step`, `4 * c` and `4 * c + 2`, shifted left by `shift`
+    /// bits.
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3];
     /// Divides an integer by ten, rounding down.
     fn tenth(integer: u64) -> u64;
-    /// Pads an integer with zeros to the maximum number of digits; returns it and its original number of digits.
+    /// Appends zeros to an integer up to the maximum number of digits; returns it and its original number of digits.
     fn fill(integer: u64) -> (u64, u64);
     /// Splits a padded integer into the first digit and the others, eight per word.
     fn split(filled: u64) -> [u64; 3];
@@ -142,7 +143,7 @@ impl Float for f64 {
 
     #[inline(always)]
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3] {
-        // Only the middle is a product: the ends are one or two powers away from it.
+        // Only the middle is computed as a product: the ends differ from it by one or two times the shifted power.
         let [high, low] = power;
         let middle = (4 * c) << (shift & 63);
         let (carried, last) = multiply(low, middle);
@@ -177,7 +178,7 @@ impl Float for f64 {
 
 const LOWER: u64 = 0xFFFF_FFFF;
 
-/// Upper and lower half of a product, from 32-bit products: vectors have no wider ones.
+/// Returns the upper and lower half of a product, computed from 32-bit products: vectors have no wider multiplication.
 #[inline(always)]
 fn multiply(a: u64, b: u64) -> (u64, u64) {
     let a_upper = a >> 32;
@@ -190,7 +191,7 @@ fn multiply(a: u64, b: u64) -> (u64, u64) {
     (a_upper * b_upper + (middle >> 32) + (other >> 32), other << 32 | lowest & LOWER)
 }
 
-/// A sum and its carry.
+/// Returns a sum and its carry.
 #[inline(always)]
 fn add(a: u64, b: u64) -> (u64, u64) {
     let sum = a.wrapping_add(b);
@@ -221,14 +222,14 @@ fn minus(a: [u64; 3], b: [u64; 3]) -> [u64; 3] {
     [a[0] - b[0] - first, middle.wrapping_sub(borrowed), a[2].wrapping_sub(b[2])]
 }
 
-/// n / 10^8 below 2^32.
+/// Returns n / 10^8, for n below 2^32.
 #[inline(always)]
 fn hundred_millionth(n: u64) -> u64 {
     ((n & LOWER) * 0x55E6_3B89) >> 57
 }
 
-/// Splits a number into eight digits, one per byte, the first one lowest: [`super::digits::eight`] with 32-bit
-/// products.
+/// Splits a number below 10^8 into eight digits, one per byte, the first digit in the lowest byte:
+/// [`super::digits::eight`] with 32-bit products.
 #[inline(always)]
 fn eight(number: u64) -> u64 {
     let number = number & LOWER;
@@ -266,7 +267,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut LaneTexts) {
         let q = field.max(1) as i32 - ((1 << (R::EXPONENT_BITS - 1)) - 1 + R::BITS as i32);
         // floor(log10(2^q)), or of 3/4 · 2^q.
         let exponent = (q * 1_262_611 - if is_power { 524_031 } else { 0 }) >> 22;
-        // Zero's text is set below; any number will do here.
+        // The digits of zero are set below; any nonzero significand will do here.
         cs[lane] = fraction | is_normal << R::BITS | u64::from(field == 0);
         steps[lane] = 2 - u64::from(is_power);
         shifts[lane] = (q + highest_bit(-exponent) + 1) as u64 & 63;
@@ -303,7 +304,7 @@ fn texts<R: Float>(values: &[R; LANES], texts: &mut LaneTexts) {
     }
 }
 
-/// Shortest integers of the intervals.
+/// Returns the shortest integer in each interval.
 #[inline(always)]
 fn integers<R: Float>(
     cs: &LaneNumbers,
@@ -335,7 +336,7 @@ fn integers<R: Float>(
     integers
 }
 
-/// The piece that each byte of a text comes from, for every exponent from [`LOWEST`] on.
+/// For every exponent from [`LOWEST`] on, the index in [`LaneTexts::parts`] of each byte of a text.
 #[cfg(target_arch = "x86_64")]
 static LAYOUT: [[u8; 32]; LAYOUTS] = {
     const FIRST: u8 = 16;
@@ -363,7 +364,7 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
     layouts
 };
 
-/// Stores values, each followed by its text of the list.
+/// Stores values, each followed by the text that the list has after it.
 ///
 /// # Safety
 /// - Room for [`MAX_SHORTEST_F64`] bytes and the text behind each value, and `SLACK` bytes more.
@@ -454,7 +455,7 @@ unsafe fn put_one<R: Float>(pen: Pen, value: R) -> Pen {
     }
 }
 
-/// See [`Page::shortest_lines`]. Numbers with another notation in Python are written individually.
+/// See [`Page::shortest_lines`]. In Python's notation, numbers that it writes differently are written individually.
 pub(super) fn shortest<R: Real, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,

@@ -1,7 +1,7 @@
-//! Whole lines of several values, for OBJ, PLY, STL and tables.
+//! Writes whole lines of several values, for OBJ, PLY, STL and tables.
 //!
-//! A description ([`FixedLine`], [`IndexLine`]) is built once and holds everything the lines share. Each line then
-//! costs one check of the room, or none inside a batch.
+//! A description ([`FixedLine`], [`IndexLine`]) is built once and holds everything that the lines have in common. Each
+//! line then costs one check of the room, or none inside a batch.
 
 use super::fixed::{Real, Scale, fixed_in_groups};
 use super::integer;
@@ -65,7 +65,7 @@ impl<'p> FixedLine<'p> {
         }
     }
 
-    /// Maximum length of a line of `count` values of type `R`, in bytes.
+    /// Returns the maximum length of a line of `count` values of type `R`, in bytes.
     ///
     /// ```
     /// # use polyhaul_text::format::FixedLine;
@@ -75,7 +75,7 @@ impl<'p> FixedLine<'p> {
         count.max(1).saturating_mul(R::MAX_FIXED_BYTES + 1).saturating_add(self.prefix.text.len())
     }
 
-    /// Room required for a line of `count` values.
+    /// Returns the room required for a line of `count` values.
     fn room_bytes<R: Real>(&self, count: usize) -> usize {
         self.max_bytes::<R>(count).saturating_add(SLACK)
     }
@@ -146,13 +146,13 @@ impl<'p> FixedLine<'p> {
         pen
     }
 
-    /// Stores lines in the fastest way.
+    /// Stores lines with the fastest kernel for this CPU.
     ///
     /// # Safety
     /// As for [`portable_rows`](Self::portable_rows).
     #[inline]
     unsafe fn rows<const N: usize, R: Real>(&self, pen: Pen, rows: &[[R; N]]) -> Pen {
-        // A single line of up to 16 values would be left to the portable writer anyway.
+        // The plan itself would leave a single line of up to 16 values to the portable writer.
         #[cfg(target_arch = "x86_64")]
         if let Some(plan) = &self.plan
             && rows.len() > 1
@@ -247,7 +247,7 @@ impl<'p> IndexLine<'p> {
         self
     }
 
-    /// Maximum length of a line of `corners` groups of `indices` each, in bytes.
+    /// Returns the maximum length of a line of `corners` groups of `indices` each, in bytes.
     pub fn max_bytes(&self, corners: usize, indices: usize) -> usize {
         let group_bytes = indices.saturating_mul(MAX_U32 + self.joint_bytes).saturating_add(1);
         corners.saturating_mul(group_bytes).saturating_add(self.prefix.text.len() + 1)
@@ -321,7 +321,8 @@ fn index_line_if_it_fits<const K: usize>(
     page.fitted()
 }
 
-/// Text at the start of each line; up to 16 bytes are stored with one instruction.
+/// Text at the start of each line, or an ending of [`NumberLines`](super::NumberLines); up to 16 bytes are stored with
+/// one instruction.
 #[derive(Clone, Debug)]
 pub(super) struct LinePrefix<'p> {
     text: &'p [u8],

@@ -1,4 +1,4 @@
-//! Sequences of numbers with text between them: tables, wrapped lists, blocks of text with numbers.
+//! Writes sequences of numbers with text between them: tables, wrapped lists, blocks of text with numbers.
 //!
 //! [`NumberLines`] describes the text after each number; room is checked for many numbers at once. [`super::lanes`]
 //! computes shortest digits of many values at a time; integers are written individually.
@@ -65,7 +65,7 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         self
     }
 
-    /// Number of bytes after number `index` of the list.
+    /// Returns the length of the text after number `index` of the list, in bytes.
     pub fn bytes_behind(&self, index: usize) -> usize {
         let line = index / self.columns;
         let column = index % self.columns;
@@ -78,7 +78,8 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         LineWalk { lines: self, left: self.columns - index % self.columns, end: index / self.columns % E }
     }
 
-    /// Number of numbers of up to `number_bytes` that certainly fit, including [`SLACK`].
+    /// Returns a count of numbers of up to `number_bytes` each that certainly fit into `room` with the texts after them
+    /// and [`SLACK`].
     pub(super) fn fitting(&self, room: usize, number_bytes: usize) -> usize {
         let ends = self.end_bytes.div_ceil(self.columns);
         let each = number_bytes.saturating_add(1).saturating_add(ends);
@@ -87,10 +88,10 @@ impl<'p, const E: usize> NumberLines<'p, E> {
 }
 
 impl<const E: usize> LineWalk<'_, '_, E> {
-    /// Stores the text after a number and moves to the next.
+    /// Stores the text after a number and moves to the next number.
     ///
     /// # Safety
-    /// Room for a separator or the longest end, and [`SLACK`] more.
+    /// Room for a separator or the longest ending, and [`SLACK`] more.
     #[inline(always)]
     pub(super) unsafe fn step(&mut self, pen: Pen) -> Pen {
         self.left -= 1;
@@ -108,7 +109,8 @@ impl<const E: usize> LineWalk<'_, '_, E> {
     }
 }
 
-/// Writes numbers near the end of a page, from index `first` of the list on; returns the number that fit.
+/// Writes numbers of a list one by one near the end of a page, from index `first` on; returns the number of values that
+/// fit.
 pub(super) fn one_at_a_time<T: Copy, const E: usize>(
     page: &mut Page<'_>,
     lines: &NumberLines<'_, E>,

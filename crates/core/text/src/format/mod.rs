@@ -1,19 +1,20 @@
 //! Formats numbers and lines as text, appended to the caller's buffer.
 //!
-//! [`Page`] is a cursor that appends single values: bytes, integers, fixed and shortest digits. [`FixedLine`] and
-//! [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a page writes after
-//! one check of its room; [`NumberLines`] describes the text between the numbers of a list.
+//! [`Page`] is a cursor that appends single values: bytes, integers, and floats with fixed or shortest digits.
+//! [`FixedLine`] and [`IndexLine`] describe whole lines of several values (`v 1.5 0 2`, `f 1/1/1 2/2/1 3/3/1`), which a
+//! page writes after one check of its room; [`NumberLines`] describes the text between the numbers of a list.
 //!
 //! [`RowFormat`] compiles a template (`"{flag:y/n} {value:.2f}\n"`, or a `printf` one) once and runs it over rows of
 //! typed columns.
 //!
-//! Only compiling a template allocates; no value panics; the locale is ignored, and the bytes are the same on every
-//! machine. Text that does not fit is dropped entirely and sets [`Page::overflowed`].
+//! Only compiling a template allocates, no value causes a panic, the locale is ignored, and the bytes are the same on
+//! every machine. Text that does not fit is dropped as a whole; single values and lines then set [`Page::overflowed`],
+//! and batches return the number of values or lines that fit.
 //!
-//! Where to look next: `fixed` (how `%.6f` takes 3 ns), `exact` and `big` (values `fixed` cannot handle), `significant`
-//! and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (shortest digits of many values at
-//! once), `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines with AVX-512), `row` (compiled
-//! templates), `pen` (the unchecked stores).
+//! Where to look next: `fixed` (how `%.6f` takes 3 ns), `exact` and `big` (values that `fixed` cannot handle),
+//! `significant` and `scientific` (`%e` and `%g`, with `power` and `digits`), `shortest`, `lanes` (shortest digits of
+//! many values at once), `integer`, `line` (whole lines), `lines` (lists), `x86` (whole lines with AVX-512), `row`
+//! (compiled templates), `pen` (the unchecked stores).
 //!
 //! ```
 //! use polyhaul_text::format::{FixedLine, IndexLine, Page};
@@ -73,8 +74,8 @@ pub const MAX_SHORTEST_F64: usize = 24;
 
 /// Cursor that appends text to a fixed-size buffer.
 ///
-/// Each method appends all of its text or nothing. Text that does not fit sets a flag that stays until
-/// [`clear`](Self::clear) or [`truncate`](Self::truncate), so one check at the end suffices.
+/// Each method that appends one value or line appends all of its text or nothing. If it does not fit, a flag is set
+/// that stays until [`clear`](Self::clear) or [`truncate`](Self::truncate), so one check at the end suffices.
 ///
 /// The bytes of the buffer past the text are scratch space.
 #[derive(Debug)]
@@ -90,7 +91,7 @@ impl<'a> Page<'a> {
         Self { buffer, len: 0, overflowed: false }
     }
 
-    /// Length of the text in bytes.
+    /// Returns the length of the text in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
@@ -102,7 +103,7 @@ impl<'a> Page<'a> {
         self.len == 0
     }
 
-    /// Number of bytes that still fit.
+    /// Returns the number of bytes that still fit.
     #[inline]
     pub fn room(&self) -> usize {
         self.buffer.len() - self.len
@@ -114,13 +115,13 @@ impl<'a> Page<'a> {
         self.overflowed
     }
 
-    /// The text so far.
+    /// Returns the text so far.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.buffer[..self.len]
     }
 
-    /// Length of the text, unless the page overflowed.
+    /// Returns the length of the text, unless the page overflowed.
     fn fitted(&self) -> Option<usize> {
         (!self.overflowed).then_some(self.len)
     }
@@ -138,7 +139,7 @@ impl<'a> Page<'a> {
         self.overflowed = false;
     }
 
-    /// Runs `write` and undoes it unless all of its text fits; returns whether it did.
+    /// Runs `write`, and removes its text again unless all of it fits; returns whether it fits.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -285,9 +286,9 @@ impl<'a> Page<'a> {
         shortest::python_f64(self, value);
     }
 
-    /// Appends numbers of a list from index `first` on, with shortest digits and the text after each; returns the
-    /// number that fit. Equals [`shortest_f32`](Self::shortest_f32) and [`shortest_f64`](Self::shortest_f64), but
-    /// computes many values at a time.
+    /// Appends `values`, the numbers of a list from index `first` on, with shortest digits, and the text after each;
+    /// returns the number of values that fit. The digits are the same as with [`shortest_f32`](Self::shortest_f32) and
+    /// [`shortest_f64`](Self::shortest_f64), but are computed for many values at a time.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -306,7 +307,8 @@ impl<'a> Page<'a> {
         lanes::shortest(self, lines, first, values)
     }
 
-    /// Appends integers of a list from index `first` on, with the text after each; returns the number that fit.
+    /// Appends `values`, the integers of a list from index `first` on, and the text after each; returns the number of
+    /// values that fit.
     pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, first: usize, values: &[i32]) -> usize {
         lines::integers(self, lines, first, values)
     }
@@ -321,8 +323,9 @@ impl<'a> Page<'a> {
 
     /// Appends a line per row while they fit; returns the number of rows written.
     ///
-    /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. Returns 0 only if a
-    /// single line is longer than the room. This is the fastest way to write numbers, especially with AVX-512.
+    /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. If there are rows,
+    /// returns 0 only if the first line is longer than the room. This is the fastest way to write numbers, especially
+    /// with AVX-512.
     ///
     /// ```
     /// # use polyhaul_text::format::{FixedLine, Page};
@@ -371,8 +374,8 @@ impl<'a> Page<'a> {
         self.len += write(start).since(start);
     }
 
-    /// A page over the free room of this one. Passing it to rare paths instead of the page itself lets the compiler
-    /// keep the page in registers, which saves 2 ns per value.
+    /// Returns a page over the free room of this one. If rare paths receive it instead of the page itself, the compiler
+    /// can keep the page in registers, which saves 2 ns per value.
     #[inline(always)]
     fn rest(&mut self) -> Page<'_> {
         Page::new(&mut self.buffer[self.len..])
@@ -387,7 +390,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A pen at the end of the text; `room()` bytes from there are inside the buffer.
+    /// Returns a pen at the end of the text; `room()` bytes from there are inside the buffer.
     #[inline(always)]
     fn pen(&mut self) -> Pen {
         Pen::new(self.buffer[self.len..].as_mut_ptr())
@@ -403,7 +406,8 @@ impl<'a> Page<'a> {
     }
 }
 
-/// [`Page::append`] near the end of the buffer, through a scratch buffer; returns the number of bytes.
+/// [`Page::append`] near the end of the buffer, through a scratch buffer; returns the number of bytes appended, or
+/// `None` if the text does not fit.
 ///
 /// # Safety
 /// As for [`Page::append`].

@@ -1,6 +1,6 @@
-//! Parses the text of shortest digits, to rewrite it in another notation.
+//! Parses numbers written with shortest digits, to rewrite them in another notation.
 
-/// Significant digits and the exponent of the first.
+/// The significant digits of a number, and the decimal exponent of the first one.
 pub(super) struct ParsedDigits {
     digits: [u8; 20],
     pub(super) count: usize,

@@ -1,7 +1,7 @@
-//! Raw write position and digit tables: the only module that stores bytes unchecked.
+//! Raw write position and digit tables: the only module that stores bytes of a page unchecked.
 //!
-//! A [`Pen`] has no bounds. Its creator (only [`super::Page`]) checks the room first; each function that takes a pen
-//! documents its maximum number of stored bytes.
+//! A [`Pen`] has no bounds. Its creator ([`super::Page`], or a function with a scratch buffer) ensures that there is
+//! enough room; each function that takes a pen documents the maximum number of bytes that it stores.
 
 /// Maximum number of bytes that a writer stores past the end of its text.
 pub(super) const SLACK: usize = 64;
@@ -16,7 +16,7 @@ impl Pen {
         Self(at)
     }
 
-    /// Number of bytes from `start` to here.
+    /// Returns the number of bytes from `start` to here.
     #[inline(always)]
     pub(super) fn since(self, start: Self) -> usize {
         self.0 as usize - start.0 as usize
@@ -60,7 +60,7 @@ impl Pen {
         }
     }
 
-    /// Stores a slice that is rarely longer than 32 bytes, without calling memcpy for short ones.
+    /// Stores a slice that is rarely longer than 32 bytes; slices of 4 to 32 bytes are stored without a call of memcpy.
     ///
     /// # Safety
     /// `bytes.len()` bytes from here must be inside the buffer.
@@ -130,7 +130,7 @@ impl Pen {
     /// Moves the `count` bytes before this position forward by `gap` and fills the gap.
     ///
     /// # Safety
-    /// They must have been stored by this pen, and `gap` bytes from here must be inside the buffer.
+    /// The `count` bytes must have been stored by this pen, and `gap` bytes from here must be inside the buffer.
     #[inline]
     pub(super) unsafe fn open_gap(self, count: usize, gap: usize, fill: u8) -> Self {
         // SAFETY: this pen stored the `count` bytes before here, so `start` is inside the buffer. Moved by `gap` they
@@ -144,7 +144,7 @@ impl Pen {
     }
 }
 
-/// First and last `N` bytes of `N` to `2 * N` bytes, which overlap or meet.
+/// Returns the first and last `N` bytes of `N` to `2 * N` bytes, which overlap or meet; `None` for other lengths.
 #[inline(always)]
 fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
     if bytes.len() > 2 * N {
@@ -153,7 +153,8 @@ fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
     Some([*bytes.first_chunk()?, *bytes.last_chunk()?])
 }
 
-/// Three digits in the low bytes, the first one lowest: storing 4 bytes takes one instruction, storing 3 takes two.
+/// Three digits in the low bytes, the first digit in the lowest one. Entries have 4 bytes, because storing 4 bytes
+/// takes one instruction, storing 3 takes two.
 static GROUPS: [u32; 1000] = {
     let mut table = [0; 1000];
     let mut n = 0;

@@ -13,20 +13,22 @@ pub(super) struct PowerBits {
     pub(super) low: u64,
 }
 
-/// 10^`k`, and the binary exponent of its highest bit. Zeros outside the table.
+/// Returns the bits of 10^`k`, and the binary exponent of its highest bit. The bits are zeros if `k` is outside the
+/// table.
 #[inline(always)]
 pub(super) fn power(k: i32) -> (PowerBits, i32) {
     let power = TABLE.get((k - LOWEST) as usize).copied().unwrap_or(PowerBits { high: 0, low: 0 });
     (power, highest_bit(k))
 }
 
-/// Whether 10^`k` fits 128 bits.
+/// Whether [`PowerBits`] hold 10^`k` exactly: 5^55 fits 128 bits, 5^56 does not.
 #[inline(always)]
 pub(super) fn is_exact(k: i32) -> bool {
     (k as u32) <= 55
 }
 
-/// Binary exponent of the highest bit of 10^`k`; the table's construction asserts it.
+/// Returns the binary exponent of the highest bit of 10^`k`. The construction of the table asserts that the
+/// approximation is exact for all of its powers.
 #[inline(always)]
 pub(super) const fn highest_bit(k: i32) -> i32 {
     (k * 217_706) >> 16
@@ -34,7 +36,7 @@ pub(super) const fn highest_bit(k: i32) -> i32 {
 
 static TABLE: [PowerBits; COUNT] = {
     let mut table = [PowerBits { high: 0, low: 0 }; COUNT];
-    // 10^k = 5^k · 2^k: 5^k as an integer for positive k, 2^(BITS - 1) / 5^-k for negative k.
+    // 10^k = 5^k · 2^k: 5^k is an integer for k >= 0; for negative k, 2^(BITS - 1) / 5^-k is computed.
     let mut five = PowerInteger::power_of_two(0);
     let mut k = 0;
     while k <= HIGHEST {
@@ -80,7 +82,7 @@ impl PowerInteger {
         }
     }
 
-    /// Drops the remainder: repeated division yields the same quotient as a single one.
+    /// Drops the remainder: repeated division yields the same quotient as a single division by the product.
     const fn divide_by_five(&mut self) {
         let mut limb = Self::LIMBS;
         let mut rest = 0;

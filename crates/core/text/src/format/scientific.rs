@@ -47,7 +47,8 @@ pub(super) unsafe fn scientific(pen: Pen, magnitude: f64, notation: Notation) ->
     }
 }
 
-/// Stores a value as `%g` does: the shorter of fixed and scientific notation, without trailing zeros.
+/// Stores a value as `%g` does: in scientific notation if the exponent is below -4 or at least the precision, otherwise
+/// with fixed digits; without trailing zeros unless `alternate` is set.
 ///
 /// # Safety
 /// The value is finite and not negative. Room for `precision` + 8 bytes, the longest text, and 32 more.
@@ -97,8 +98,8 @@ unsafe fn long_general(pen: Pen, magnitude: f64, notation: Notation) -> Pen {
     unsafe { lay_out(pen, text.all(), exponent, notation) }
 }
 
-/// [`general`] for digits in a register, the first `count` of which are significant: one per byte, the first one
-/// lowest.
+/// [`general`] for digits in a register: one per byte, the first digit in the lowest byte. The first `count` digits are
+/// significant, the others zeros.
 macro_rules! general_in {
     ($name:ident, $word:ty) => {
         /// # Safety
@@ -163,7 +164,7 @@ unsafe fn lay_out(pen: Pen, digits: &[u8], exponent: i32, notation: Notation) ->
     }
 }
 
-/// Computes more digits than a [`Significant`] holds.
+/// Computes more digits than a [`Significant`] holds, and the exponent of the first digit.
 fn long(magnitude: f64, digits: usize) -> (LongDigits, i32) {
     let exponent = if magnitude == 0.0 { 0 } else { significant::exponent(magnitude) };
     LongDigits::significant(magnitude, exponent, digits)
@@ -182,7 +183,7 @@ unsafe fn with_point(pen: Pen, digits: &[u8], always: bool) -> Pen {
     }
 }
 
-/// Stores `e`, the sign, and two or three digits.
+/// Stores `e` or `E`, the sign of the exponent, and its two or three digits.
 ///
 /// # Safety
 /// 7 bytes of room. The exponent is between -999 and 999.

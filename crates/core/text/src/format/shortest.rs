@@ -1,7 +1,7 @@
-//! Shortest digits that parse back to the same value, in the notation shared by the text formats.
+//! Writes the shortest digits that parse back to the same value, in the notation shared by the text formats.
 //!
-//! The `zmij` crate computes the digits (the shortest, and of those the closest to the value). The notation is ours: no
-//! trailing `.0`, no `+` in exponents, `nan` and `inf` as with fixed digits.
+//! The `zmij` crate computes the digits (the shortest, and of those the closest to the value). The notation is this
+//! crate's own: no trailing `.0`, no `+` in exponents, `nan` and `inf` as with fixed digits.
 
 use super::Page;
 use super::parsed::ParsedDigits;
@@ -124,15 +124,15 @@ pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     }
 }
 
-/// Calls `then` with the shortest digits of a finite f32: plain with `.0` from 1e-6 to below 1e13, otherwise with an
-/// exponent.
+/// Calls `then` with the shortest digits of a finite f32: in plain notation (integers end in `.0`) from 1e-6 to below
+/// 1e13, otherwise with an exponent.
 #[inline(always)]
 pub(super) fn digits_of_f32<T>(value: f32, then: impl FnOnce(&[u8]) -> T) -> T {
     then(zmij::Buffer::new().format_finite(value).as_bytes())
 }
 
-/// Calls `then` with the shortest digits of a finite f64: plain with `.0` from 1e-5 to below 1e16, otherwise with an
-/// exponent.
+/// Calls `then` with the shortest digits of a finite f64: in plain notation (integers end in `.0`) from 1e-5 to below
+/// 1e16, otherwise with an exponent.
 #[inline(always)]
 pub(super) fn digits_of_f64<T>(value: f64, then: impl FnOnce(&[u8]) -> T) -> T {
     then(zmij::Buffer::new().format_finite(value).as_bytes())
@@ -150,7 +150,7 @@ unsafe fn put(pen: Pen, text: &[u8]) -> Pen {
     }
 }
 
-/// Splits the text to write: the part before `.0` or `+`, and the exponent after `+`.
+/// Splits a text into the parts to write: the part before a final `.0` or before `+`, and the exponent after `+`.
 #[inline(always)]
 fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
     match text {
@@ -160,7 +160,7 @@ fn pieces(text: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// `nan` and `inf` as glibc's printf writes them, including the sign of NaN.
+/// Returns `nan` or `inf` as glibc's printf writes them, including the sign of NaN.
 #[cold]
 pub(super) fn nonfinite(nan: bool, negative: bool) -> &'static [u8] {
     match (nan, negative) {

@@ -1,8 +1,8 @@
 //! Rounds to a given number of significant digits, for `%e` and `%g`.
 //!
-//! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power has 128 bits,
-//! so the product is too small by less than 2 in its bit 64 (3 in its bit 63). Only a value that appears that close to
-//! a tie goes to [`super::big`]: no other value can be rounded incorrectly.
+//! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power is truncated
+//! to 128 bits, so the product is too small by less than 2 units of its bit 64 (3 units of its bit 63). Only a value
+//! that appears that close to a tie goes to [`super::big`]: no other value can be rounded incorrectly.
 
 use super::big;
 use super::fixed::POWERS;
@@ -14,7 +14,7 @@ pub(super) const MAX: usize = 19;
 /// One half in units of 2^-64.
 const HALF: u64 = 1 << 63;
 
-/// Significant digits of a number and the exponent of the first.
+/// The significant digits of a number, and the decimal exponent of the first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Significant {
     /// At least 10^(digits-1) and below 10^digits; 0 for zero.
@@ -61,7 +61,7 @@ pub(super) fn carried(integer: u64, exponent: i32, digits: usize) -> Significant
     }
 }
 
-/// Decimal exponent of the first digit.
+/// Returns the decimal exponent of the first digit.
 pub(super) fn exponent(magnitude: f64) -> i32 {
     let (bits, first_bit) = normalized(magnitude);
     first_digit(bits, first_bit)
@@ -77,10 +77,10 @@ fn normalized(magnitude: f64) -> (u64, i32) {
     (bits << 11 | 1 << 63, (bits >> 52) as i32 - 1023)
 }
 
-/// Decimal exponent of `bits` · 2^(first_bit - 63).
+/// Returns the decimal exponent of the first digit of `bits` · 2^(first_bit - 63).
 ///
-/// It equals the exponent of 2^first_bit, or the next one if the value reaches the next power of ten. From 10^28 on,
-/// that power has more than 64 bits, so it is greater than any value with the same upper 64.
+/// It is the exponent of 2^first_bit, or the next one if the value reaches the next power of ten. From 10^28 on, that
+/// power has more than 64 significant bits, so it is greater than any value with the same upper 64 bits.
 #[inline(always)]
 fn first_digit(bits: u64, first_bit: i32) -> i32 {
     let exponent = (first_bit * 1_262_611) >> 22;

@@ -1,8 +1,9 @@
-//! Lines of fixed digits with AVX-512: four values of 16 bytes at a time, compressed into one store.
+//! Writes lines of fixed digits with AVX-512: four values of 16 bytes at a time, compressed into one store.
 //!
 //! Each value below 10^13 after scaling is laid out as sign, 13 digits and a point, separator. One compressing
-//! instruction drops leading zeros and the sign of positive numbers. The portable writer handles lines with any other
-//! value, or with a tie to break. The text is the same, which a test verifies.
+//! instruction drops leading zeros and the sign of positive numbers. The portable writer handles groups of lines with
+//! any other value, or with a product that is a tie only because it was rounded. The text is the same, which a test
+//! verifies.
 //!
 //! Several such quads go through each step together. A single quad is a dependency chain of some 70 cycles, too long
 //! for a CPU to overlap the chains of successive lines: measured 21 ns per line of three values that way, 6.6 ns this
@@ -16,7 +17,7 @@ use super::pen::Pen;
 
 /// Number of digits of the integer that a value is scaled to.
 const DIGITS: usize = 13;
-/// One bit per value: its first byte.
+/// A bit for the first byte of each value.
 const FIRST_BYTES: u64 = 0x0001_0001_0001_0001;
 /// Number of values in a quad.
 const QUAD: usize = 4;
@@ -28,7 +29,7 @@ const QUADS: usize = 8;
 pub(super) struct LinePlan {
     /// Byte indices of digit pairs; the pairs of value j start at 16 j, lowest pair first, in every other byte.
     order: AlignedBytes,
-    /// '-', zeros for the digits, point, separator.
+    /// `-`, zeros for the digits, point, separator.
     template: AlignedBytes,
     /// Bytes that hold the first digit of a pair.
     tens: u64,
@@ -145,7 +146,8 @@ impl LinePlan {
         unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
-    /// Digits of quads of four values; `None` if a value is too large or close to a tie.
+    /// Returns the digits of quads of four values; `None` if a value is too large, or its product is a tie only because
+    /// it was rounded.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -184,7 +186,7 @@ impl LinePlan {
             let whole = _mm256_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(scaled);
             let rest = _mm256_mul_pd(_mm256_sub_pd(whole, scaled), _mm256_set1_pd(2.0));
             let ties = _mm256_cmp_pd_mask::<_CMP_EQ_OQ>(_mm256_mul_pd(rest, rest), _mm256_set1_pd(1.0));
-            // Rounding error of the multiplication, by a fused multiply-subtract.
+            // Rounding error of the multiplication, from a fused multiply-subtract.
             let lost = _mm512_fmsub_pd(
                 _mm512_castpd256_pd512(values),
                 _mm512_set1_pd(self.power),
@@ -194,7 +196,7 @@ impl LinePlan {
         })
     }
 
-    /// Text of quads of four values: [`digits`](Self::digits) and the bytes to write.
+    /// Returns the texts of quads of four values: [`digits`](Self::digits), and the bytes to write.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -247,8 +249,7 @@ impl LinePlan {
     /// Right-aligns the texts of values below 10^13 after scaling; see [`super::row`].
     ///
     /// Each text ends before the last of its 16 bytes, padded with `-` on the left. Returns the position of each first
-    /// digit (16 bits per value of a quad, set from that digit on), or `None` if a value is too large or close to a
-    /// tie.
+    /// digit (16 bits per value of a quad, set from that digit on), or `None` as [`digits`](Self::digits) does.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]

@@ -6,7 +6,8 @@ use super::FLOAT_SIZE;
 /// finite.
 pub const NOT_INTEGER: u8 = 1;
 
-/// Bit of `marks` for an integer beyond [`MAX_EXACT`] or with more than 19 digits: the value may be inexact.
+/// Bit of `marks` for an integer with a magnitude above [`MAX_EXACT`] or with more than 19 digits: its value may be
+/// inexact.
 pub const WIDE: u8 = 2;
 
 /// Largest magnitude up to which an f64 represents every integer exactly.
@@ -14,11 +15,11 @@ pub const MAX_EXACT: u64 = 1 << 53;
 
 /// Mantissa bits of an f64 that do not fit an f32.
 pub(super) const BELOW_SINGLE: u64 = 0x1FFF_FFFF;
-/// Their value halfway between two f32s.
+/// The value of these bits halfway between two f32s.
 pub(super) const HALF_SINGLE: u64 = 0x1000_0000;
 
-/// Maximum count of numbers converted at once: kernels read this many ends after the last one and may overwrite their
-/// elements of the output.
+/// Maximum count of numbers converted at once: kernels read this many ends after the last one, and may overwrite as
+/// many elements of the output.
 pub(super) const TOGETHER: usize = 8;
 
 /// [`RunProgress::odd`](super::plain::RunProgress) if the odd numbers are unknown.

@@ -1,14 +1,15 @@
 //! Rounds decimal numbers to the nearest float, exactly, with one multiplication by a 128-bit power of five.
 //!
 //! The method is Eisel and Lemire's (D. Lemire, "Number Parsing at a Gigabyte per Second", 2021,
-//! <https://arxiv.org/abs/2101.11408>): the product of the digits and a power of five, truncated to 128 bits, is off by
-//! less than one unit in its last place, so all bits of the float are correct unless the truncated bits decide. If they
-//! might, or if the power is outside the table, the result is `None`, and the caller takes a slower path.
+//! <https://arxiv.org/abs/2101.11408>): the product of the digits and a power of five, truncated to 128 bits, is too
+//! small by less than two units in its last place, so all bits of the float are correct unless the truncated bits
+//! decide. If they might, or if the power is outside the table, the result is `None`, and the caller takes a slower
+//! path.
 
 use super::consts::{MAX_EXACT, NOT_INTEGER, WIDE};
 use super::{MARGIN, MIDDLE, MIDDLE_MASK};
 
-/// Maximum number of digits that always fit 64 bits.
+/// Maximum number of digits of an integer that certainly fits 64 bits.
 pub(super) const MAX_DIGITS: usize = 19;
 /// Powers 5^-55 to 5^55 are in the table: they fit 128 bits exactly, or are reciprocals of powers that do.
 const MAX_POWER: i32 = 55;
@@ -19,7 +20,7 @@ pub(super) struct Decimal {
     pub(super) digits: u64,
     pub(super) exponent: i32,
     pub(super) negative: bool,
-    /// Whether it has neither point nor exponent.
+    /// Whether the number has neither point nor exponent.
     pub(super) is_whole: bool,
 }
 
@@ -62,7 +63,7 @@ impl Decimal {
         Some(f64::from_bits(bits | u64::from(self.negative) << 63))
     }
 
-    /// Rounds to the nearest f64 and marks it; see [`super::fields`].
+    /// Rounds to the nearest f64, with a mark; see [`super::fields`].
     #[inline]
     pub(super) fn marked(self) -> Option<(f64, u8)> {
         if !self.is_whole {
@@ -123,7 +124,8 @@ impl Decimal {
     }
 }
 
-/// Consumes the leading digits of `rest`; returns their number. The value wraps around beyond [`MAX_DIGITS`] digits.
+/// Consumes the leading digits of `rest` and appends them to the number `digits`, which may wrap around beyond
+/// [`MAX_DIGITS`] digits; returns their count.
 #[inline(always)]
 fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     let before = rest.len();
@@ -142,7 +144,7 @@ fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     before - rest.len()
 }
 
-/// Parses an exponent with its letter; 0 if `text` is empty.
+/// Parses an exponent with its letter; 0 if `text` is empty, `None` if it is not an exponent of one to three digits.
 #[inline(always)]
 pub(super) fn exponent(text: &[u8]) -> Option<i32> {
     let Some((e, rest)) = text.split_first() else { return Some(0) };
@@ -168,13 +170,15 @@ struct RoundedBits {
     exponent: i32,
 }
 
-/// Rounds `digits` (not 0) times 10^`exponent` to `BITS` bits, ties to even; a carry adds a bit.
+/// Rounds `digits` (not 0) times 10^`exponent` to `BITS` bits, ties to even; `None` if the result is uncertain or the
+/// power is outside the table. A carry makes the significand one bit longer.
 #[inline(always)]
 fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
     let power = POWERS.get(usize::try_from(exponent + MAX_POWER).ok()?)?;
     let zeros = digits.leading_zeros();
     let factor = u128::from(digits << zeros);
-    // Upper 128 of 192 bits, of which the highest or second highest is set; the bits below are less than one unit.
+    // Upper 128 of the 192 bits of the product; the highest or second highest bit is set, and the bits left out are
+    // less than one unit.
     let rest = factor * u128::from(power.bits as u64);
     let product = factor * (power.bits >> 64) + (rest >> 64);
     let high = (product >> 64) as u64;
@@ -195,7 +199,7 @@ fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
     Some(RoundedBits { significand: significand + up, exponent })
 }
 
-/// Largest exponent of [`TENS`], either sign: with up to 19 digits, all products are normal f32s.
+/// Largest magnitude of the exponents in [`TENS`]: products with up to 19 digits are always normal f32s.
 const MAX_TENS: i32 = 18;
 const TENS_COUNT: usize = 2 * MAX_TENS as usize + 1;
 
@@ -242,7 +246,7 @@ const fn reciprocal(power: u128) -> PowerOfFive {
     if power == 1 {
         return PowerOfFive { bits: 1 << 127, exponent: -127 };
     }
-    // The dividend is the largest power of two below the divisor, which makes the first quotient bit the highest.
+    // The dividend is the largest power of two below the divisor, so the first quotient bit is the highest bit.
     let bits = (128 - power.leading_zeros()) as i32;
     let mut rest = 1u128 << (bits - 1);
     let mut quotient = 0u128;
@@ -265,7 +269,7 @@ mod tests {
     use super::*;
 
     /// Random decimals, most of them at or next to the midpoint between two f32s, where an inexact value could round to
-    /// the wrong one.
+    /// the wrong f32.
     #[test]
     fn near_values_round_like_the_numbers() {
         let mut state = 1u64;

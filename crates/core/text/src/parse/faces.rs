@@ -22,12 +22,12 @@ pub enum CornerForm {
     PositionUv,
     /// `1//3`: position and normal; three values, the second of which is 0.
     PositionNormal,
-    /// `1/2/3`: three values.
+    /// `1/2/3`: position, UV and normal; three values.
     All,
 }
 
 impl CornerForm {
-    /// Number of values per corner in the output of [`face_rows`].
+    /// Returns the number of values per corner in the output of [`face_rows`].
     pub fn stride(self) -> usize {
         match self {
             CornerForm::Position => 1,
@@ -50,11 +50,11 @@ pub struct FaceRows {
     pub is_negative: bool,
 }
 
-/// Spare elements required after the last value, because values are written eight at a time.
+/// Number of spare elements required after the last value, because values are written eight at a time.
 pub const VALUE_SLACK: usize = 64;
-/// Maximum number of tokens in a batch of rows, including keywords: slash bits come 64 at a time.
+/// Maximum number of tokens in a batch of rows, including keywords: one word of slash bits covers 64 tokens.
 const BATCH_TOKENS: usize = 64;
-/// Number of tokens after a batch that may be examined: they are converted eight at a time.
+/// Number of tokens after a batch that may be examined, because tokens are converted eight at a time.
 const AHEAD: usize = 7;
 
 /// Parses faces: rows of a keyword and at least three corners, all with the same notation and at most 63 indices.
@@ -71,7 +71,7 @@ pub fn face_rows(
     row_ends: &mut [u32],
 ) -> FaceRows {
     let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return FaceRows::default() };
-    // Files use either negative indices or positive ones; a kernel for both would be slower.
+    // Files use either negative indices or positive ones, and a kernel for both would be slower.
     if counts_backwards(window, line) {
         let rows = at_level::<true>(window, line, keyword, values, row_ends);
         FaceRows { is_negative: rows.rows > 0, ..rows }
@@ -226,7 +226,7 @@ fn face_rows_with(
 
 /// Consecutive rows with the same number of tokens and the same slashes.
 struct RowBatch {
-    /// Index of the first row's keyword.
+    /// Index of the first row's keyword among the tokens.
     first: usize,
     rows: usize,
     /// Number of indices per row.
@@ -270,7 +270,7 @@ impl RowBatch {
         BatchTokens { ends: &window.index.ends[self.first..][..rows * stride + AHEAD], indices }
     }
 
-    /// Notation of a row; `None` if the row is invalid.
+    /// Returns the notation of a row; `None` if the row is invalid.
     #[inline(always)]
     fn row_form(&self, row: usize, faults: &IndexFaults) -> Option<CornerForm> {
         let mask = u64::MAX >> (BATCH_TOKENS - self.size);
@@ -291,9 +291,9 @@ const PAIRS: u64 = 0xAAAA_AAAA_AAAA_AAAA;
 /// Slashes of `1/2/3 4/5/6`, from the keyword on.
 const TRIPLES: u64 = 0o666_666_666_666_666_666_666;
 
-/// Notation of a row of `size` indices with these slash bits (the keyword's is the lowest).
+/// Returns the notation of a row of `size` indices with these slash bits (the bit of the keyword is the lowest).
 ///
-/// No slash ends a line's last token, so rows with these patterns have complete corners.
+/// The last token of a line never ends at a slash, so rows with these patterns have complete corners.
 #[inline(always)]
 fn corner_form(slashes: u64, size: usize) -> Option<CornerForm> {
     let mask = u64::MAX >> (BATCH_TOKENS - 1 - size);

@@ -9,8 +9,8 @@
 //!   endloop
 //! endfacet
 //! ```
-//! Letter case and blanks do not matter. The numbers of many facets are collected and converted together; facets with
-//! another notation are converted number by number.
+//! Letter case and the amount of white space do not matter. The numbers of many facets are collected and converted
+//! together; facets with another notation are converted number by number.
 
 use super::number;
 use super::positions::{Batch, DigitLoss, RowShape};
@@ -29,7 +29,7 @@ const NUMBERS: usize = 12;
 /// Maximum number of facets converted together.
 const BATCH: usize = 32;
 
-/// Number of tokens up to the end of each line.
+/// Number of tokens of the facet up to the end of each line.
 const LINE_TOKENS: [usize; LINES] = [5, 7, 11, 15, 19, 20, 21];
 /// Indices of the number tokens.
 const NUMBER_TOKENS: [usize; NUMBERS] = [2, 3, 4, 8, 9, 10, 12, 13, 14, 16, 17, 18];
@@ -46,7 +46,7 @@ const KEYWORDS: [(usize, FacetKeyword); TOKENS - NUMBERS] = [
     (20, FacetKeyword::new(b"endfacet")),
 ];
 
-/// Keyword as the last eight bytes of a token, in lowercase.
+/// A keyword in lowercase, compared with the last bytes of a token.
 struct FacetKeyword {
     word: u64,
     mask: u64,
@@ -76,14 +76,14 @@ impl FacetKeyword {
     }
 }
 
-/// Corners of a facet in double precision.
+/// The corners of a facet in double precision.
 pub type ExactCorners = [[f64; 3]; 3];
 
-/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`; returns their
-/// number, [`LINES`] lines each. Adds the digits that the corners lose as f32s to `loss`.
+/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`; returns the number
+/// of facets, each of [`LINES`] lines. Adds the precision that the corners lose as f32s to `loss`.
 ///
-/// A facet's lines must have no other tokens and no empty lines between them. Numbers may have any notation that
-/// [`number::f32`] accepts.
+/// The lines of a facet must contain no other tokens, and there must be no empty lines between them. Numbers may have
+/// any notation that [`number::f32`] accepts.
 pub fn facets(
     window: Window<'_>,
     line: usize,
@@ -115,7 +115,7 @@ pub fn facets(
     parsed
 }
 
-/// Finds up to `count` facets from `line` on and stores the ends of their numbers; returns their number.
+/// Finds up to `count` facets from `line` on and stores the ends of their numbers; returns the number of facets.
 fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usize {
     let (rows, _) = ends.as_chunks_mut::<NUMBERS>();
     for (facet, row) in rows.iter_mut().take(count).enumerate() {

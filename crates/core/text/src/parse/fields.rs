@@ -1,8 +1,8 @@
 //! Parses the fields of a table, many numbers at once, through the index of [`crate::scan`].
 //!
 //! Plain fields (up to 14 characters, only digits and at most one point, after an optional minus) are converted
-//! together, numbers in other notations individually. Anything else stops the run; the caller decides whether it is a
-//! comment, a missing value or an error.
+//! together, numbers in other notations individually or a few at a time. Any other field stops the run; the caller
+//! decides whether it is a comment, a missing value or an error.
 
 use super::consts::TOGETHER;
 pub use super::consts::{MAX_EXACT, NOT_INTEGER, WIDE};
@@ -42,12 +42,12 @@ impl<'a> IndexedFields<'a> {
         IndexedFields { padded, index, separator, level }
     }
 
-    /// Index of the window's lines.
+    /// Returns the index of the window's lines.
     pub fn index(&self) -> &'a Index {
         self.index
     }
 
-    /// Number of consecutive lines from `line` on with `columns` fields each.
+    /// Returns the number of consecutive lines from `line` on with `columns` fields each.
     pub fn lines_of(&self, line: usize, columns: usize) -> usize {
         let lines = self.index.lines().get(line..).unwrap_or_default();
         let mut end = self.index.first_token(line);
@@ -58,12 +58,12 @@ impl<'a> IndexedFields<'a> {
         equal.count()
     }
 
-    /// First field of line `line`, which is at most the number of lines.
+    /// Returns the index of the first field of line `line`, which is at most the number of lines.
     pub fn first_of(&self, line: usize) -> usize {
         self.index.first_token(line)
     }
 
-    /// Range of a field in the text, without surrounding white space.
+    /// Returns the range of a field in the text, without surrounding white space.
     pub fn field(&self, field: usize) -> Range<usize> {
         let ends = &self.index.ends[..self.index.end_count];
         let end = ends.get(field).map_or(self.index.start, |&end| end as usize);
@@ -75,7 +75,7 @@ impl<'a> IndexedFields<'a> {
         start + before..end - behind
     }
 
-    /// Fields of a range, as far as they exist.
+    /// Returns the fields of a range, as far as they exist.
     pub fn all(self, fields: Range<usize>) -> FieldRun<'a> {
         let end = fields.end.min(if self.fits() { self.index.end_count } else { 0 });
         let first = fields.start;
@@ -84,8 +84,8 @@ impl<'a> IndexedFields<'a> {
         FieldRun { fields: self, first, ends, picked: &[], stride: 1 }
     }
 
-    /// Fields at the indices `picked` of each of `rows` lines from `line` on, which have `stride` fields each. Stores
-    /// their ends in `ends`, which must have [`PICK_SLACK`] spare elements.
+    /// Returns the fields at the indices `picked` in each of `rows` lines from `line` on, which have `stride` fields
+    /// each. Stores their ends in `ends`, which must have [`PICK_SLACK`] spare elements.
     pub fn pick(
         self,
         line: usize,
@@ -110,7 +110,7 @@ impl<'a> IndexedFields<'a> {
         FieldRun { fields: self, first, ends: ends.get(..count + TOGETHER).unwrap_or(&[0; TOGETHER]), picked, stride }
     }
 
-    /// Whether the index was built from this text, or from one at most as long.
+    /// Whether the index was built from this text, or from a text that is not longer.
     fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
@@ -123,19 +123,19 @@ pub struct FieldRun<'a> {
     first: usize,
     /// Ends of the fields, and [`TOGETHER`] more.
     ends: &'a [u32],
-    /// Which of every `stride` fields belong to the run; all of them if empty.
+    /// Indices of the fields of each line that belong to the run; all fields if empty.
     picked: &'a [usize],
     stride: usize,
 }
 
 impl FieldRun<'_> {
-    /// Number of fields.
+    /// Returns the number of fields.
     #[expect(clippy::len_without_is_empty, reason = "unused")]
     pub fn len(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// Range of a field in the text, without surrounding white space.
+    /// Returns the range of a field in the text, without surrounding white space.
     pub fn range(&self, at: usize) -> Range<usize> {
         let field = match self.picked {
             [] => at,
@@ -148,8 +148,8 @@ impl FieldRun<'_> {
         &self.fields.padded[self.range(at)]
     }
 
-    /// Converts fields from `first` on to the nearest f32s, until one is not a number; returns the number of converted
-    /// ones.
+    /// Converts fields from `first` on to the nearest f32s, until one is not a number; returns the number of fields
+    /// converted.
     ///
     /// `out` must have [`FIELD_SLACK`] spare elements after the fields, which may be overwritten.
     pub fn f32s(&self, first: usize, out: &mut [f32]) -> usize {
@@ -168,8 +168,8 @@ impl FieldRun<'_> {
         )
     }
 
-    /// Converts fields from `first` on to the nearest f64s, until one is not a number; returns the number of converted
-    /// ones. Marks each: 0 for integers, [`WIDE`] for large ones, or [`NOT_INTEGER`].
+    /// Converts fields from `first` on to the nearest f64s, until one is not a number; returns the number of fields
+    /// converted. Stores a mark for each: [`NOT_INTEGER`], [`WIDE`] for large integers, or 0 for other integers.
     ///
     /// `out` and `marks` must have [`FIELD_SLACK`] spare elements after the fields, which may be overwritten.
     pub fn f64s(&self, first: usize, out: &mut [f64], marks: &mut [u8]) -> usize {
@@ -192,7 +192,7 @@ impl FieldRun<'_> {
         )
     }
 
-    /// Number of fields from `first` on that fit an output of `room` elements.
+    /// Returns the number of fields from `first` on that fit an output of `room` elements.
     fn count(&self, first: usize, room: usize) -> usize {
         self.len().saturating_sub(first).min(room.saturating_sub(FIELD_SLACK))
     }

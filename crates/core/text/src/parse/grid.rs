@@ -1,9 +1,10 @@
 //! Parses grids: tables with a fixed number of columns, in which every number has the same number of decimals, as
 //! printed by `%.6f`.
 //!
-//! Recognizing a grid validates all of its numbers, so the conversion cannot fail, and because each number's index in
+//! Text is a grid only if all of its numbers are valid, so the conversion cannot fail. Because each number's index in
 //! the array is known, values are stored directly. [`super::fields`] parses everything else, and grids on CPUs without
-//! AVX-512. Digits are below 2^53 and powers of ten exact, so the division is the only rounding.
+//! AVX-512. The digits of a number are below 2^53 and the powers of ten are exact, so the division is the only
+//! rounding.
 
 use super::FLOAT_SIZE;
 #[cfg(target_arch = "x86_64")]
@@ -18,12 +19,12 @@ use std::ops::Range;
 pub const MAX_COLUMNS: usize = 64;
 /// Number of values converted at once.
 pub(super) const TOGETHER: usize = 8;
-/// Maximum number of characters of a number, including its minus: at most 15 digits.
+/// Maximum number of characters of a number, including minus and point: at most 15 digits.
 pub(super) const MAX_SIZE: usize = 16;
 /// Elements after the last end that scanning may overwrite.
 const SLACK: usize = 80;
 
-/// Offsets of the numbers of a grid. Reuses its memory from text to text.
+/// Offsets of the numbers of a grid. Its memory is reused for the next text.
 #[derive(Debug, Default)]
 pub struct Grid {
     /// The offset before the first number, then the end of each number.
@@ -47,9 +48,10 @@ pub(super) struct GridShape {
 
 impl Grid {
     /// Checks whether `padded[range]`, which consists of complete lines, is a grid with `columns` columns. If not, the
-    /// grid is empty.
+    /// grid is then empty. Always returns `false` on CPUs without AVX-512.
     ///
-    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Uses up to two bytes of memory per byte of text.
+    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Uses up to 4 bytes of memory per 3 bytes of text;
+    /// fails if out of memory.
     pub fn scan(
         &mut self,
         padded: &[u8],
@@ -83,18 +85,18 @@ impl Grid {
         self.count = 0;
     }
 
-    /// Number of numbers in all columns.
+    /// Returns the number of numbers in all columns.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Heap memory in bytes.
+    /// Returns the heap memory in bytes.
     pub fn heap_bytes(&self) -> usize {
         4 * self.ends.capacity()
     }
 
-    /// Converts numbers from `first` on to the nearest f64s, filling all of `out`. `padded` is the scanned text.
+    /// Converts numbers from `first` on to the nearest f64s until `out` is full. `padded` is the scanned text.
     ///
     /// # Panics
     /// If the grid has fewer numbers, or the text is shorter than the scanned one.
@@ -109,7 +111,7 @@ impl Grid {
         }
     }
 
-    /// Converts numbers from `first` on to the nearest f32s, filling all of `out`. `padded` is the scanned text.
+    /// Converts numbers from `first` on to the nearest f32s until `out` is full. `padded` is the scanned text.
     ///
     /// # Panics
     /// Like [`Grid::f64s`].
@@ -153,7 +155,7 @@ fn reserve<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<(), T
     Ok(())
 }
 
-/// Whether `level` has a kernel.
+/// Whether there is a kernel for `level`.
 fn has_kernel(level: Level) -> bool {
     #[cfg(target_arch = "x86_64")]
     return level.usable() == Level::Avx512;
@@ -164,7 +166,7 @@ fn has_kernel(level: Level) -> bool {
     };
 }
 
-/// Finds the numbers; returns their number, or 0 if the text is not a grid.
+/// Finds the numbers; returns their count, or 0 if the text is not a grid.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: GridShape) -> usize {
     #[cfg(target_arch = "x86_64")]

@@ -8,7 +8,7 @@ use crate::scan::x86::spread_avx512;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-/// Number of blocks scanned between checks that the text is still a grid.
+/// Number of blocks scanned between checks of whether the text is still a grid.
 const STRIDE: usize = 64;
 
 /// Character classes of a block, one bit per byte.
@@ -22,7 +22,7 @@ struct GridMarks {
 
 /// State between blocks.
 struct GridWalk {
-    /// Marks of the previous block.
+    /// The ends in the previous block.
     end: u64,
     point: u64,
     numbers: usize,
@@ -31,7 +31,7 @@ struct GridWalk {
     bad: u64,
 }
 
-/// Finds the numbers of `padded[range]` if it is a grid; returns their number, or 0.
+/// Finds the numbers of `padded[range]` if it is a grid; returns their count, or 0 if it is not.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -68,7 +68,7 @@ fn are_of_size(ends: &[u32], places: usize) -> bool {
     ends.iter().zip(&ends[1..]).map(outside).fold(0, |outside, bit| outside | bit) == 0
 }
 
-/// Sets a bit for each end that is a newline, counted from the start of a line.
+/// Returns a bit for each number from the start of a line on, set if the number ends at a newline.
 fn newlines(columns: usize) -> u128 {
     (columns - 1..128).step_by(columns).fold(0, |bits, at| bits | 1 << at)
 }
@@ -95,7 +95,7 @@ impl GridWalk {
         let back = shape.places + 1;
         let behind = marks.point << back | self.point >> (64 - back);
         let count = marks.end.count_ones();
-        // The column within the line; valid while nothing is bad.
+        // The column within the line; valid while `bad` is zero.
         let column = self.numbers.wrapping_sub(self.lines * shape.columns);
         let expected = _bzhi_u64((newlines >> (column & 63)) as u64, count);
         let actual = _pext_u64(marks.newline, marks.end);
@@ -231,7 +231,7 @@ impl GridKernel {
         let ends = unsafe { grid.ends.as_ptr().add(at) };
         // SAFETY: the loads read `ends[at..at + 9]`; `at + 9 <= count + 8`, inside the `count + 17` elements.
         let (before, end) = unsafe { (_mm256_loadu_si256(ends.cast()), _mm256_loadu_si256(ends.add(1).cast())) };
-        // Number of characters by which each number is shorter than 16.
+        // Number of characters by which each number is shorter than 16 characters.
         let short = _mm256_sub_epi32(_mm256_add_epi32(before, _mm256_set1_epi32(17)), end);
         // Each vector holds every second number: packing the two restores the order.
         // SAFETY: `load` reads ends `at` to `at + 7`, inside the 16 elements after the last end; each is more than 64
@@ -262,15 +262,15 @@ impl GridKernel {
         _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(0)), pair(4))
     }
 
-    /// Joins the digits of four numbers into parts of four, the highest part first. `short` holds their lengths,
-    /// starting at byte `first`.
+    /// Joins the digits of four numbers into parts of four digits, the most significant part first. `short` holds the
+    /// number of characters by which each is shorter than 16, in every second element from byte `first` on.
     #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
     #[inline]
     fn fours(&self, bytes: __m512i, short: __m256i, first: u8) -> __m512i {
         const LANE: i64 = 0x0101_0101_0101_0101;
         // Characters below `0` saturate to zero, so minus and point have no value.
         let values = _mm512_subs_epu8(bytes, _mm512_set1_epi8(b'0' as i8));
-        // Consecutive lanes are two lengths apart.
+        // The lanes are of every second number, so their values in `short` are 8 bytes apart.
         let [a, b, c, d] = [0, 8, 16, 24].map(|byte| (byte + i64::from(first)) * LANE);
         let lanes = _mm512_set_epi64(d, d, c, c, b, b, a, a);
         let short = _mm512_permutexvar_epi8(lanes, _mm512_castsi256_si512(short));

@@ -1,10 +1,10 @@
-//! Locates the parts of four floats or eight indices in 64 bits, without branches.
+//! Locates the parts of four floats or eight indices in masks of 64 bits, without branches.
 //!
-//! Vector code compares 64 bytes with the characters of interest and passes one bit per byte. A token has a lane of 16
-//! bits (floats) or 8 bits (indices), its last character lowest, so the byte before a token is the lowest bit outside
-//! the token. One subtraction finds it in all lanes at once: subtracting 1 clears a lane's lowest set bit and sets all
-//! bits below it. No borrow leaves a lane, because every lane has a bit set at its maximum length. This module neither
-//! loads nor converts.
+//! Vector code compares 64 bytes with the characters of interest and passes one bit per byte. Each token has a lane of
+//! 16 bits (floats) or 8 bits (indices). Its last character is the lowest bit, so the byte before the token is the
+//! lowest bit outside the token. One subtraction finds this bit in all lanes at once: subtracting 1 clears a lane's
+//! lowest set bit and sets all bits below it. No borrow leaves a lane, because every lane has a bit set at its maximum
+//! length. This module neither loads nor converts.
 
 use super::FLOAT_SIZE;
 
@@ -17,7 +17,7 @@ pub(super) const NARROW: u64 = 0x0101_0101_0101_0101;
 /// Highest bit of each index lane.
 pub(super) const NARROW_TOP: u64 = NARROW << 7;
 
-/// Character classes of four floats, or two, one bit per byte.
+/// Character classes of four floats, or of two in lanes of 32 bits, one bit per byte.
 pub(super) struct FloatMarks {
     pub(super) digit: u64,
     pub(super) point: u64,
@@ -25,7 +25,7 @@ pub(super) struct FloatMarks {
     pub(super) space: u64,
 }
 
-/// Parts of four floats, or two, one bit per character.
+/// Parts of four floats, or of two in lanes of 32 bits, one bit per character.
 pub(super) struct FloatParts {
     /// The digits after the point; all digits if there is no point.
     pub(super) low: u64,
@@ -47,13 +47,14 @@ pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> FloatParts {
     const { assert!(LANE == 32 || LANE == 16 && FLOAT_SIZE == 14) };
     let lowest = if LANE == 16 { WIDE } else { 1 << 32 | 1 };
     let highest = lowest << (LANE - 1);
-    // A token ends at the latest after its maximum length.
+    // A token ends after the maximum length at the latest; a longer one is bad, because no white space precedes it
+    // there.
     let outside = !(marks.digit | marks.point) | lowest << (LANE - 2);
     let inside = (outside - lowest) & !outside;
     let start = inside + lowest;
     let negative = marks.minus & start;
     let before = start + negative;
-    // The lowest point; the end in lanes without one.
+    // The lowest point, or the byte before the float in lanes without a point.
     let ends = marks.point & inside | start;
     let below = ends - lowest;
     let low = below & !ends;
@@ -63,14 +64,14 @@ pub(super) fn floats<const LANE: u32>(marks: FloatMarks) -> FloatParts {
     FloatParts { low, high, point: ends & inside, negative, before, bad }
 }
 
-/// Parts of eight indices.
+/// Parts of eight indices, one bit per character.
 pub(super) struct IndexParts {
     pub(super) digits: u64,
     /// A bit in each lane with an empty token.
     pub(super) empty: u64,
     /// A bit in each lane with a token that is not plain.
     pub(super) bad: u64,
-    /// Top bit of each lane that is all digits, so that the byte before them was not loaded.
+    /// Top bit of each lane whose characters all belong to the index, so that the byte before it was not loaded.
     pub(super) full: u64,
 }
 

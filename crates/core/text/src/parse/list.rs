@@ -1,10 +1,10 @@
 //! Parses lists of numbers up to a closing bracket, without an index.
 //!
-//! [`Lists`] finds the ends of up to a hundred numbers, then converts several at once. It stops before the first token
-//! that is not a number and returns its offset; the caller decides whether it is the end of the list, a comment, a
-//! string or an error.
+//! [`Lists`] finds the ends of up to 128 numbers, then converts several numbers at once. It stops before the first
+//! token that is not a number and returns its offset; the caller decides whether it is the end of the list, a comment,
+//! a string or an error.
 //!
-//! White space here is only blank, tab, LF and CR. Tokens end at white space, `[`, `]` or `"`.
+//! Only space, tab, LF and CR are white space here. Tokens end at white space, `[`, `]` or `"`.
 
 use super::consts::{ALL_ODD, BELOW_SINGLE, HALF_SINGLE, TOGETHER};
 #[cfg(target_arch = "x86_64")]
@@ -22,10 +22,10 @@ use std::ops::Range;
 
 /// Maximum number of ends found before they are converted.
 const MAX_ENDS: usize = 128;
-/// A block may add 64 more, and whole vectors are stored and loaded.
+/// Spare elements, because kernels read [`TOGETHER`] ends after the last one.
 const SLACK: usize = 80;
 
-/// Where and why a run of numbers stopped.
+/// End of a run of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListStop {
     /// Offset of the first byte that is neither white space nor part of a converted number.
@@ -44,7 +44,7 @@ pub(super) struct TokenEnds {
 #[derive(Clone, Copy)]
 pub(super) struct ListMasks {
     pub(super) space: u64,
-    /// `[`, `]`, `"`, and characters that never occur in numbers: `#`, `/`, vertical tab, form feed.
+    /// `[`, `]`, `"`, and other characters that never occur in numbers: `#`, `/`, vertical tab, form feed.
     pub(super) stop: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Lists of a text that ends at `end`.
+    /// Creates the parser of lists in a text that ends at `end`.
     pub fn new(padded: &'a [u8], end: usize, level: Level) -> Lists<'a> {
         Lists { padded, end, level: level.usable(), tokens: TokenEnds { ends: [0; MAX_ENDS + SLACK], count: 0 } }
     }
@@ -73,7 +73,7 @@ impl<'a> Lists<'a> {
         self.take::<Singles>(start, out, &mut DigitLoss::default())
     }
 
-    /// Like [`Lists::f32s`], for coordinates: adds the precision they lose as f32s to `loss`.
+    /// Like [`Lists::f32s`], for coordinates: adds the precision that they lose as f32s to `loss`.
     pub fn coordinates(&mut self, start: usize, out: &mut Vec<f32>, loss: &mut DigitLoss) -> Option<ListStop> {
         self.take::<Coordinates>(start, out, loss)
     }
@@ -89,12 +89,13 @@ impl<'a> Lists<'a> {
         self.take::<Doubles>(start, out, &mut DigitLoss::default())
     }
 
-    /// Like [`Lists::f32s`], for decimal integers. Stops at the first that does not fit.
+    /// Like [`Lists::f32s`], for decimal integers. Stops at the first integer that does not fit.
     pub fn i32s(&mut self, start: usize, out: &mut Vec<i32>) -> Option<ListStop> {
         self.take::<Integers>(start, out, &mut DigitLoss::default())
     }
 
-    /// Parses exactly 16 numbers from `start` on, as with [`Lists::f64s`]; returns them and the end of the last one.
+    /// Parses exactly 16 numbers from `start` on, as with [`Lists::f64s`]; returns them and the end of the last one, or
+    /// `None` if there are more or fewer numbers, or one is invalid.
     pub fn matrix(&mut self, start: usize) -> Option<([f64; 16], usize)> {
         const COUNT: usize = 16;
         if !self.has_room(start) {
@@ -109,7 +110,7 @@ impl<'a> Lists<'a> {
         Some((*out.first_chunk()?, list_end))
     }
 
-    /// Nearest f32 of the token that ends at `end`, if the token is plain.
+    /// Returns the nearest f32 of the token that ends at `end`, if the token is plain.
     pub fn f32_until(&self, end: usize) -> Option<f32> {
         let is_before = |at: usize| self.padded.get(at).is_some_and(|&byte| is_before(byte));
         swar::float_after(self.padded, end, is_before)
@@ -187,7 +188,7 @@ impl<'a> Lists<'a> {
                 let unchecked = Unchecked { from: if may_lose { first } else { next }, after: converted, odd };
                 self.note(start, first..next, unchecked, loss);
             }
-            // Two that are not plain suggest that the file has many: with exponents, or more digits.
+            // Two numbers that are not plain suggest that the file has many of them, with exponents or more digits.
             if converted < next && odd.count_ones() > 1 {
                 let more = K::long(numbers.part(converted, next - converted), &mut out[converted..]);
                 converted += more;
@@ -208,7 +209,7 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// Offset and text of number `index` of those found, the first of which starts at or after `start`.
+    /// Returns the offset and text of number `index` of those found, the first of which starts at or after `start`.
     fn token(&self, start: usize, index: usize) -> (usize, &'a [u8]) {
         let ends = &self.tokens.ends;
         let before = if index == 0 { start } else { ends[index - 1] as usize };
@@ -234,7 +235,8 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Unchecked numbers: all from `from` on, and the ones from `after` on with a bit in `odd`.
+/// Numbers whose loss of precision was not checked: all from index `from` on, and those from index `after` on with a
+/// bit in `odd`.
 struct Unchecked {
     from: usize,
     after: usize,
@@ -265,7 +267,8 @@ trait ListNumber {
     /// Whether `plain` checks the loss of precision.
     const IS_CHECKED: bool = false;
     /// Converts numbers until one is not plain. `out` has [`TOGETHER`] spare elements. Sets `may_lose` if any number
-    /// differs from its f32 by half a unit of its last digit, and possibly if one is close to that.
+    /// differs from its f32 by more than half a unit of its last digit, and possibly if the difference is close to
+    /// that.
     fn plain(numbers: NumberRun<'_>, out: &mut [Self::Value], may_lose: &mut bool) -> RunProgress;
     /// Converts numbers that may be longer, until one has another notation; returns their number.
     fn long(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> usize;
@@ -384,8 +387,8 @@ impl ListNumber for Integers {
     }
 }
 
-/// Whether an f64 may be halfway between two f32s; any other rounds like the exact number. Below the normal f32s, the
-/// midpoints are elsewhere.
+/// Whether an f64 may be halfway between two f32s; any other f64 rounds to the same f32 as the exact number. Between
+/// subnormal f32s, the midpoints have other bits, so all such values are included.
 fn is_middle(value: f64) -> bool {
     value.to_bits() & BELOW_SINGLE == HALF_SINGLE || value.abs() < f64::from(f32::MIN_POSITIVE)
 }
@@ -399,13 +402,13 @@ fn nudged(value: f64, single: f32) -> f64 {
     if single > rounded { value.next_up() } else { value.next_down() }
 }
 
-/// Whether a token may go to the decimal parser, which would also accept `nan` and `inf`.
+/// Whether a token may be passed to the decimal parser, which would also accept `nan` and `inf`.
 fn is_number(token: &[u8]) -> bool {
     let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
     matches!(digits, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
 }
 
-/// Parses `0x` and up to 16 hexadecimal digits.
+/// Parses an optional sign, `0x` and up to 16 hexadecimal digits.
 fn hexadecimal(token: &[u8]) -> Option<f64> {
     let (negative, rest) = match token {
         [b'-', rest @ ..] => (true, rest),
@@ -441,7 +444,7 @@ pub(super) fn is_before(byte: u8) -> bool {
     is_blank(byte) || byte == b'['
 }
 
-/// End of the token that starts at `start`.
+/// Returns the end of the token that starts at `start`.
 fn token_end(padded: &[u8], start: usize, end: usize) -> usize {
     let rest = padded.get(start..end).unwrap_or_default();
     start + rest.iter().position(|&byte| ends_token(byte)).unwrap_or(rest.len())
@@ -453,7 +456,7 @@ fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
 }
 
 /// Finds the token ends from `start` on, up to the first token that is not a number; returns the end of the last token,
-/// where the caller continues.
+/// at which the caller continues.
 fn find(padded: &[u8], start: usize, end: usize, level: Level, tokens: &mut TokenEnds) -> usize {
     match level {
         #[cfg(target_arch = "x86_64")]
@@ -490,7 +493,7 @@ pub(super) fn find_blocks(
         let mut ends = parts & !(parts << 1 | carry);
         carry = parts >> 63;
         if stop != 0 {
-            // Keep only the ends up to the stop; the stop itself counts if it terminates a number.
+            // Keep only the ends before the stop, and the stop itself if it can end a number.
             let first = stop.trailing_zeros();
             let is_end = ends_token(block[first as usize]);
             let before = if is_end { u64::MAX >> (63 - first) } else { (1 << first) - 1 };
@@ -575,7 +578,7 @@ mod tests {
             numbers.insert(at * distance + at % 3, number.to_owned());
             numbers.insert(at * (distance - 1), "2.5".to_owned());
         }
-        // Six in a row that are not plain.
+        // Six numbers in a row that are not plain.
         numbers.extend(odd[..6].iter().map(|&number| number.to_owned()));
         let text = numbers.join(" ");
         let mut expected = DigitLoss::default();

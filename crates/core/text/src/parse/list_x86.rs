@@ -1,4 +1,4 @@
-//! [`super::list`] with AVX2 and AVX-512. Results equal the portable code.
+//! [`super::list`] with AVX2 and AVX-512. Results equal those of the portable code.
 
 use super::list::{ListMasks, TokenEnds, find_blocks};
 use super::plain::integers;

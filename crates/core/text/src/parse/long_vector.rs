@@ -1,4 +1,4 @@
-//! Converts long numbers with 16-byte vectors. Values equal [`Decimal`].
+//! Converts long numbers with 16-byte vectors. Values equal those of [`Decimal`].
 //!
 //! Converts two numbers at a time, up to 30 characters each plus an exponent, without branching on their digits: each
 //! has a lane of 32 bits, see [`lanes`].
@@ -65,7 +65,7 @@ unsafe fn marked(
 }
 
 /// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`;
-/// returns the number of accepted ones.
+/// returns the number of values accepted.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -138,7 +138,7 @@ unsafe fn two(numbers: &NumberRun<'_>, ends: [usize; 2]) -> [Option<Decimal>; 2]
     })
 }
 
-/// Bits per number.
+/// Bits of a mask per number.
 const LANE: u32 = 32;
 
 /// Exponent at the end of a token.
@@ -163,7 +163,8 @@ impl TokenExponent {
         if letters == [0; 2] { [TokenExponent::NONE; 2] } else { TokenExponent::parse(last, letters) }
     }
 
-    /// Leaves an invalid exponent in its number, which is then not plain.
+    /// Parses the exponents that start at `letters`. An invalid exponent remains part of its number, which is then not
+    /// plain.
     #[inline(never)]
     fn parse(last: [u64; 2], letters: [u64; 2]) -> [TokenExponent; 2] {
         [0, 1].map(|lane| {

@@ -1,4 +1,4 @@
-//! Converts long numbers with AVX2. Values equal [`Decimal`].
+//! Converts long numbers with AVX2. Values equal those of [`Decimal`].
 //!
 //! [`four_f32s`] converts four numbers at a time: it reads the first 14 characters of each and bounds the rest, which
 //! suffices for nearly all f32s. [`f32s`] and [`f64s`] convert single numbers of up to 30 characters without branching
@@ -14,7 +14,7 @@ use crate::scan::x86::{movemask, separators};
 
 /// Maximum number of characters that [`four_f32s`] bounds instead of reading.
 const MAX_REST: i32 = 16;
-/// Largest exponent magnitude in [`four_f32s`]: powers of ten up to it are exact as f64s.
+/// Largest magnitude of an exponent in [`four_f32s`]: powers of ten up to this one are exact as f64s.
 const MAX_EXPONENT: usize = 22;
 /// Characters of an exponent: a letter, a sign, two digits.
 const EXPONENT_SIZE: i32 = 4;
@@ -90,8 +90,8 @@ impl FourExponents {
         FourExponents::find(_mm_setr_epi32(suffix[0], suffix[1], suffix[2], suffix[3]))
     }
 
-    /// Finds exponents in the last four characters of four numbers; `None` if one starts like an exponent but is not a
-    /// sign and two digits, or is too large.
+    /// Finds exponents in the last four characters of four numbers; `None` if one starts with an `e` or `E` that is not
+    /// followed by a sign and two digits, or is too large.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn find(suffixes: __m128i) -> Option<FourExponents> {
@@ -120,15 +120,15 @@ impl FourExponents {
         Some(FourExponents { sizes: _mm_and_si128(has_exponent, _mm_set1_epi32(EXPONENT_SIZE)), values })
     }
 
-    /// Looks up the powers of ten; negative ones are rounded.
+    /// Looks up the powers of ten; those with negative exponents are rounded.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn powers(&self) -> __m256d {
         power_of(array(_mm_add_epi32(self.values, _mm_set1_epi32(MAX_EXPONENT as i32))))
     }
 
-    /// Multiplies numbers by powers of ten such that the result is rounded once: returns the products, which ignore the
-    /// points, and their divisors; `None` if a power is too large.
+    /// Scales numbers by powers of ten such that each result is rounded only once: returns the numbers, without regard
+    /// to their points, times a power, and the divisors to apply; `None` if a power is too large.
     #[target_feature(enable = "avx2,bmi1")]
     #[inline]
     fn scale(&self, four: &FourNumbers) -> Option<(FourNumbers, __m256d)> {
@@ -179,7 +179,7 @@ unsafe fn are_digits(text: *const u8, ends: [u32; 4], sizes: __m128i) -> bool {
     let too_long = _mm_cmpgt_epi32(sizes, _mm_set1_epi32(MAX_REST));
     // SAFETY: the 16 bytes before each end are readable, as this function requires.
     let bytes = unsafe { [x86::load_pair(text, [ends[0], ends[1]]), x86::load_pair(text, [ends[2], ends[3]])] };
-    // Number of characters from each to the end, to compare with the size of its lane.
+    // Number of characters from each one to the end, to be compared with the size of its lane.
     let behind = _mm256_broadcastsi128_si256(_mm_setr_epi8(16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1));
     let sizes = _mm256_broadcastsi128_si256(sizes);
     let lanes = |low: i8, high: i8| {
@@ -219,8 +219,8 @@ fn array(values: __m128i) -> [u32; 4] {
     array
 }
 
-/// Converts numbers to the nearest f32s until one is not plain enough: a single number, whose start is unknown, then
-/// four at a time while [`four_f32s`] accepts them.
+/// Converts numbers to the nearest f32s until one is not plain enough: first a single number, because its start is
+/// unknown, then four at a time while [`four_f32s`] accepts them, then single numbers again, and so on.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
@@ -265,8 +265,8 @@ pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8]) -> usize {
     let count = numbers.own_ends().len().min(out.len()).min(marks.len());
-    // Plain numbers are converted elsewhere: here, only short ones with an exponent are worth converting four at a
-    // time.
+    // Plain numbers are converted elsewhere. Here, it is only worthwhile to convert short numbers with an exponent four
+    // at a time.
     let is_short = |index: usize| {
         let Some(&[end, next]) = numbers.own_ends().get(index..index + 2) else { return false };
         numbers.padded[end as usize - EXPONENT_SIZE as usize] | 0x20 == b'e'
@@ -320,7 +320,7 @@ unsafe fn scaled_f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8])
 }
 
 /// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`;
-/// returns the number of accepted ones.
+/// returns the number of values accepted.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -383,7 +383,7 @@ fn equal(bytes: __m256i, byte: u8) -> u32 {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digits(values: __m256i, moved: __m256i, places: u32, count: u32) -> u64 {
-    // Number of characters after each.
+    // Number of characters after each one.
     let behind = _mm256_sub_epi8(_mm256_set1_epi8(31), iota());
     let limit = |count: u32| _mm256_cmpgt_epi8(_mm256_set1_epi8(count as i8), behind);
     let digits = _mm256_and_si256(_mm256_blendv_epi8(moved, values, limit(places)), limit(count));

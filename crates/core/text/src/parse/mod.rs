@@ -2,8 +2,9 @@
 //!
 //! [`number`] parses one token in any notation. [`rows`] parses runs of lines with the same plain layout through the
 //! index of [`crate::scan`], many numbers at once, and stops at the first line that is not plain; the caller parses
-//! that line with [`number`] and resumes. [`tokens`] does so for lines without keywords, [`facets`] for STL, [`fields`]
-//! for tables, [`grid`] for tables of fixed-point numbers.
+//! that line with [`number`] and resumes. In the same way, [`tokens`] parses runs of numbers regardless of lines,
+//! [`positions`] coordinates, [`facets`] STL, [`fields`] tables, and [`grid`] tables in which all numbers have the same
+//! number of decimals. [`list`] parses lists in brackets without an index.
 
 mod consts;
 mod decimal;
@@ -40,7 +41,8 @@ mod x86;
 /// Maximum number of characters of a plain float, without its sign.
 const FLOAT_SIZE: usize = 14;
 
-/// 10^0 to 10^-14, each rounded once, then ones, including [`NO_POINT`]. 32 entries: any five bits are a valid index.
+/// 10^0 to 10^-14, each rounded once, then ones, also at index [`NO_POINT`]. 32 entries: any five bits are a valid
+/// index.
 const TENTHS: [f64; 32] = {
     let mut table = [1.0; 32];
     let mut places = 0;
@@ -53,9 +55,9 @@ const TENTHS: [f64; 32] = {
     table
 };
 
-/// Half a unit in a number's last digit, as kernels compare it: above 0.5, the maximum error of numbers printed from
-/// f32s, and below the errors that [`positions`] counts. The product of 12 digits and a power from [`TENTHS`] is less
-/// than 2^-12 units off.
+/// Error in units of a number's last digit above which kernels report a possible loss: above 0.5, the maximum error of
+/// numbers printed from f32s, and below the errors that [`positions`] counts as losses. The product of 12 digits and a
+/// power from [`TENTHS`] is less than 2^-12 units off.
 const HALF_UNIT: f64 = 0.5 + 1.0 / (1 << 12) as f64;
 
 /// Position of the point in 16 characters without one.
@@ -64,16 +66,16 @@ const NO_POINT: u32 = 16;
 
 /// Added to the bits of an f64 to detect whether it is close to the midpoint between two f32s.
 const MARGIN: u64 = 4;
-/// Bits of that sum to compare.
+/// Bits of the sum to compare.
 const MIDDLE_MASK: u64 = 0x1FFF_FFFF & !(2 * MARGIN - 1);
-/// Their value close to a midpoint.
+/// The value of these bits close to a midpoint.
 const MIDDLE: u64 = 0x1000_0000;
 
 /// Computes `digits / 10^places` as an f32; `None` if rounding twice could give the wrong result.
 ///
 /// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the product is less than
 /// two ulps of an f64 off, and rounding it to f32 is correct unless a midpoint between two f32s is that close. (A
-/// division would round only once, but is slower.)
+/// division would round only once, but would be slower.)
 #[inline(always)]
 fn quotient(digits: u64, places: usize) -> Option<f32> {
     let value = digits as f64 * TENTHS[places & 31];

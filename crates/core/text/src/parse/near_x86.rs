@@ -1,6 +1,6 @@
 //! Converts long numbers with AVX2 to f64s with the same nearest f32s as the exact numbers.
 //!
-//! For a number like `-1.9958388417042257`, the first 16 characters after the sign nearly always determine the nearest
+//! The first 16 characters after the sign of a number like `-1.9958388417042257` nearly always determine its nearest
 //! f32: the rest changes the value by less than one unit of the 15th digit, and if both bounds have the same nearest
 //! f32, so does the number. Using all digits ([`super::long_x86`]) requires 128-bit products. The benchmark is `read
 //! ply style printf17`.
@@ -48,7 +48,8 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     numbers.own_ends().len().min(out.len()).min(marks.len())
 }
 
-/// Converts the number that ends at `end` and marks it; `None` unless the end of the previous one is known.
+/// Converts the number that ends at `end`, with a mark; `None` if the end of the previous number is unknown, if the
+/// number is not plain enough, or if its nearest f32 is uncertain.
 ///
 /// # Safety
 /// The CPU has AVX2, and `end` is an end of `numbers`.
@@ -100,7 +101,7 @@ fn value_of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f6
     (low as f32 == high as f32).then_some(value)
 }
 
-/// Digit values, and a bit for each byte that is not a digit.
+/// Returns the values of digits, and a bit for each byte that is not a digit.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn digits(bytes: __m128i) -> (__m128i, u32) {
@@ -109,7 +110,8 @@ fn digits(bytes: __m128i) -> (__m128i, u32) {
     (values, _mm_movemask_epi8(are_digits) as u32 ^ 0xFFFF)
 }
 
-/// For each position of the point, the indices of the other characters, preceded by a zero.
+/// Shuffles that drop the point: for each position of the point, the indices of the other characters, preceded by an
+/// index that yields zero.
 static WITHOUT: [[u8; HEAD]; HEAD] = {
     let mut table = [[0x80; HEAD]; HEAD];
     let mut point = 0;

@@ -1,10 +1,10 @@
-//! Parses one token in any notation: the exact path, and the authority on whether a token is a number.
+//! Parses one token in any notation. This is the exact path, and the authority on whether a token is a number.
 
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
 use super::decimal::Decimal;
 use polyhaul_fault::planted;
 
-/// Why a token is not an integer.
+/// Reason why a token was not converted to an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IntegerError {
     /// The token is not a decimal integer.
@@ -13,10 +13,10 @@ pub enum IntegerError {
     Overflow,
 }
 
-/// Parses all of `token` as a decimal number; returns the nearest f32.
+/// Parses all of `token` as a decimal number; returns the nearest f32, or `None` if the token is not a number.
 ///
 /// Accepts an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`, `inf` and `infinity`
-/// in any case. Too large values become infinite, too small ones zero.
+/// in any case. Values that are too large become infinite, values that are too small become zero.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::f32(b"-.5e1"), Some(-5.0));
@@ -26,13 +26,13 @@ pub fn f32(token: &[u8]) -> Option<f32> {
     Decimal::from_token(token).and_then(Decimal::f32).or_else(|| any_f32(token))
 }
 
-/// Parses all of `token` as a decimal number; returns the nearest f64. Same notation as [`f32()`].
+/// Parses all of `token` as a decimal number; returns the nearest f64. Accepts the same notation as [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
 }
 
-/// Rounds `value`, the nearest f64 of a decimal number, to that number's nearest f32; `None` if rounding twice may
-/// differ (`value` is halfway between two f32s) or if the f32 would be infinite or subnormal.
+/// Rounds `value`, the nearest f64 of a decimal number, to that number's nearest f32; `None` if rounding twice may give
+/// a different result (`value` is halfway between two f32s), or if the f32 would be infinite or subnormal.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::narrow(0.1), Some(0.1));
@@ -91,7 +91,7 @@ pub fn msvc_special(token: &[u8]) -> Option<f64> {
     Some(f64::copysign(size, sign))
 }
 
-/// Value of the letters after `1.#`, which may be followed by digits and an exponent.
+/// Returns the value of the letters after `1.#`, which may be followed by digits and an exponent.
 fn msvc_letters(text: &[u8]) -> Option<f64> {
     let letters_end = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
     let (letters, digits) = text.split_at(letters_end);
@@ -119,7 +119,7 @@ fn is_digits_and_exponent(text: &[u8]) -> bool {
     }
 }
 
-/// Value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
+/// Returns the value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
 fn c99_special(text: &[u8]) -> Option<f64> {
     if [&b"inf"[..], b"infinity"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Some(f64::INFINITY);

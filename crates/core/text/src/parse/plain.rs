@@ -1,7 +1,7 @@
 //! Converts runs of plain numbers with known ends, many at once: tokens of lines, fields of tables, and lists.
 //!
 //! A plain number has up to 14 characters, only digits and at most one point, after an optional minus. Each function
-//! stops at the first number that is not plain and returns the number of converted ones.
+//! stops at the first number that is not plain and returns the count of numbers before it.
 
 use super::consts::{ALL_ODD, TOGETHER};
 use super::consts::{BELOW_SINGLE, HALF_SINGLE};
@@ -35,7 +35,7 @@ pub(super) struct RunProgress {
 pub(super) enum Preceding {
     /// White space or a slash.
     Token,
-    /// A field separator, a newline, or one blank after either.
+    /// A field separator or a newline, or one white-space character after either of them.
     Field(Separator),
     /// White space or an opening bracket; see [`super::list`].
     List,
@@ -45,7 +45,7 @@ pub(super) enum Preceding {
 /// `padded.len()`, and that `level` came from [`Level::usable`].
 #[derive(Clone, Copy)]
 pub(super) struct NumberRun<'a> {
-    /// The text: 64 bytes before each of the run's ends, and the byte at the end.
+    /// The text, which includes 64 bytes before each of the run's ends, and the byte at the end.
     pub(super) padded: &'a [u8],
     /// The run's ends, then [`TOGETHER`] more, at which no text is read.
     pub(super) ends: &'a [u32],
@@ -55,23 +55,23 @@ pub(super) struct NumberRun<'a> {
 }
 
 impl NumberRun<'_> {
-    /// Number of numbers in the run.
+    /// Returns the number of numbers in the run.
     fn count(&self) -> usize {
         self.ends.len() - TOGETHER
     }
 
-    /// Ends of the numbers in the run.
+    /// Returns the ends of the numbers in the run.
     #[inline(always)]
     pub(super) fn own_ends(&self) -> &[u32] {
         &self.ends[..self.count()]
     }
 
-    /// Subrun of `count` numbers from `first` on.
+    /// Returns the part of the run with `count` numbers from `first` on.
     pub(super) fn part(self, first: usize, count: usize) -> Self {
         NumberRun { ends: &self.ends[first..first + count + TOGETHER], ..self }
     }
 
-    /// Start of the number after one that ends at `end`, skipping white space.
+    /// Returns the start of the number after one that ends at `end`, skipping white space.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn start_after(&self, end: u32) -> u32 {
@@ -157,8 +157,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::f32s`]; sets `loses` if any number differs from its f32 by half a unit of its last digit, and
-    /// possibly if one is close to that.
+    /// Like [`NumberRun::f32s`]; sets `loses` if any number differs from its f32 by more than half a unit of its last
+    /// digit, and possibly if the difference is close to that.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -232,7 +232,7 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::f32s`], for a list; also returns the numbers that stopped it.
+    /// Like [`NumberRun::f32s`], for a list; also returns which of the numbers after the converted ones are odd.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -321,8 +321,8 @@ impl NumberRun<'_> {
 /// Maximum count of numbers converted individually before retrying `many`.
 const MAX_SINGLES: usize = 64;
 
-/// Converts `count` numbers: with `many` while they are plain, then with `long` up to a given index, and the ones
-/// `long` rejects with `single`, until that fails. Calls `many` less often the less it converts.
+/// Converts `count` numbers: with `many` while they are plain, then with `long` up to a given index, and numbers that
+/// `long` rejects with `single`, until that fails. The fewer numbers `many` converts, the less often it is called.
 #[inline(always)]
 pub(super) fn runs<O: ?Sized>(
     count: usize,
@@ -351,8 +351,8 @@ pub(super) fn runs<O: ?Sized>(
     converted
 }
 
-/// Converts plain integers: calls `convert` with eight ends at a time, and converts the ones it rejects (zero, negative
-/// ones) individually.
+/// Converts plain integers: calls `convert` with eight ends at a time, and converts the integers that it rejects (zero,
+/// negative ones) individually.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn integers(

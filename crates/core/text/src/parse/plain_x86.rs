@@ -1,4 +1,4 @@
-//! Converts plain numbers with AVX2 (four at a time) and AVX-512 (eight). Results equal `swar`.
+//! Converts plain numbers with AVX2 (four at a time) and AVX-512 (eight). Results equal those of `swar`.
 
 use super::consts::ALL_ODD;
 use super::consts::TENS;
@@ -216,7 +216,7 @@ impl EightNumbers {
         _mm512_cmpeq_epi64_mask(near, _mm512_set1_epi64(MIDDLE as i64))
     }
 
-    /// Returns a bit for each number whose f32 may differ by half a unit of its last digit.
+    /// Returns a bit for each number whose f32 may differ by more than half a unit of the number's last digit.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn losses(&self) -> u8 {
@@ -270,15 +270,15 @@ fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> FloatParts {
     lanes::floats::<16>(FloatMarks { digit: _mm512_cmple_epu8_mask(values, _mm512_set1_epi8(9)), point, minus, space })
 }
 
-/// Interleaves the 16 bits of eight numbers: the first of `even`, the first of `odd`, and so on.
+/// Interleaves the 16 bits of each of eight numbers: the first number of `even`, the first one of `odd`, and so on.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn interleave(even: u64, odd: u64) -> __m128i {
     _mm_unpacklo_epi16(_mm_cvtsi64_si128(even as i64), _mm_cvtsi64_si128(odd as i64))
 }
 
-/// Joins two parts of up to eight digits, the lower one first: exact below 2^53. (A 64-bit integer multiplication would
-/// be slow.)
+/// Joins two parts of up to eight digits, the less significant part first: exact below 2^53. (A 64-bit integer
+/// multiplication would be slow.)
 #[target_feature(enable = "avx512f,avx512dq")]
 #[inline]
 fn join_eights(eights: __m512i) -> __m512d {
@@ -316,7 +316,7 @@ pub(super) unsafe fn checked_f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32], 
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Whether an f32 of four numbers may differ by half a unit of its last digit.
+/// Whether the f32 of any of four numbers may differ by more than half a unit of the number's last digit.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 fn four_lose(four: &FourNumbers) -> bool {
@@ -386,8 +386,8 @@ pub(super) unsafe fn fours<T>(
     }
 }
 
-/// Finds the bytes that may precede a field, in reversed groups of 16 bytes: the preceding byte is the next one, and
-/// missing for the last one.
+/// Finds the bytes that may precede a field. Bytes are in reversed groups of 16, so the byte before another one in the
+/// text is the next one here; it is missing for the last byte of a group.
 #[inline(always)]
 fn before(space: u64, end: u64) -> u64 {
     end | space & (end >> 1) & !WIDE_TOP
@@ -438,7 +438,7 @@ pub(super) fn store(four: &FourNumbers, power: __m256d, out: &mut [f64; 4], mark
     // A negative zero is only a sign bit.
     let minus_zero = _mm256_cmpeq_epi64(_mm256_castpd_si256(values), _mm256_set1_epi64x(i64::MIN));
     let minus_zero = _mm256_movemask_pd(_mm256_castsi256_pd(minus_zero)) as u64;
-    // Each lane has at most one bit set: adding all bits except the top one carries into the top bit only.
+    // Each lane has at most one bit set, so adding all bits except the top one sets the top bit and carries no further.
     let pointed = _pext_u64((four.point + (TOPS - (TOPS >> 15))) & TOPS, TOPS);
     let not_integers = _pdep_u64(pointed | minus_zero, 0x0101_0101) as u32;
     *marks = not_integers.to_le_bytes();

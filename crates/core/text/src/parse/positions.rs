@@ -1,9 +1,9 @@
-//! Parses coordinates and measures the precision they lose as f32s.
+//! Parses coordinates and measures the precision that they lose as f32s.
 //!
 //! A loss matters if the number has at most [`SHORT_DIGITS`] significant digits and differs from its nearest f32 by
 //! more than half a unit of its last digit: programs that print f32s never write such numbers. Longer numbers nearly
-//! always differ from their f32s; whether that matters depends on the size of the model, so they are only counted. See
-//! [`rows`](super::rows) and [`tokens`] for numbers other than coordinates.
+//! always differ from their f32s. Whether this difference matters depends on the size of the model, so these numbers
+//! are only counted. See [`rows`](super::rows) and [`tokens`] for numbers other than coordinates.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -20,7 +20,7 @@ pub const SHORT_DIGITS: u32 = 12;
 /// Number of rows converted together, so that their numbers stay in the L1 cache.
 const ROWS: usize = 64;
 /// Error above which a short number counts as a loss, in units of its last digit. Numbers printed from f32s are up to
-/// 0.5 off; kernels, whose errors are less exact, report all from [`HALF_UNIT`](super::HALF_UNIT) on.
+/// 0.5 off. Kernels compute errors less exactly, and already report errors above [`HALF_UNIT`](super::HALF_UNIT).
 const MAX_ERROR: f64 = 0.5 + 1.0 / (1 << 10) as f64;
 /// Maximum number of values per row.
 const MAX_WIDTH: usize = 12;
@@ -41,11 +41,12 @@ const UNITS: [f64; 16] = {
 /// Precision that numbers lose as f32s.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DigitLoss {
-    /// Whether to count all short numbers instead of only the first of each run.
+    /// Whether to count all short numbers that lose precision; otherwise, runs of numbers are no longer checked after
+    /// the first one.
     pub counts_all: bool,
     /// Number of short numbers that lose precision.
     pub short: u64,
-    /// Number of longer numbers that lose precision.
+    /// Number of longer numbers that lose precision, as far as they were checked.
     pub long: u64,
     /// Largest difference between a short number and its f32.
     pub largest: f64,
@@ -81,7 +82,8 @@ impl DigitLoss {
         }
     }
 
-    /// Like [`DigitLoss::add`], but counts a long number without computing its f32.
+    /// Like [`DigitLoss::add`], but faster: counts long numbers without computing their f32s, and skips numbers with
+    /// few digits.
     pub(super) fn note(&mut self, token: &[u8]) {
         if length_alone(token) {
             self.long += 1;
@@ -95,8 +97,8 @@ impl DigitLoss {
         self.largest = self.largest.max(error);
     }
 
-    /// Adds the loss of a double that moves by `error`. Its digits are the shortest that read back as the same double.
-    /// `places` caches the number of decimals of the last number and affects only the speed.
+    /// Adds the loss of a double that changes by `error`. Its digits are the shortest that read back as the same
+    /// double. `places` caches the number of decimals of the last number and affects only the speed.
     ///
     /// ```
     /// use polyhaul_text::parse::positions::DigitLoss;
@@ -108,7 +110,8 @@ impl DigitLoss {
     /// ```
     #[inline]
     pub fn add_moved(&mut self, value: f64, error: f64, places: &mut usize) {
-        // Most numbers have as many decimals as the last one. With fewer, the unit is larger, which only allows more.
+        // Most numbers have as many decimals as the last one. If a number has fewer, its unit is larger, and an even
+        // larger error would be allowed.
         let unit = UNITS[*places & 15];
         let scaled = value / unit;
         let is_as_before = error <= 0.5 * unit && scaled.abs() < 1e12 && (scaled - scaled.round()).abs() < 1e-4;
@@ -149,7 +152,7 @@ impl DigitLoss {
     }
 }
 
-/// Unit of the last significant digit of a short number; `None` for a longer one.
+/// Returns the unit of the last significant digit of a short number; `None` for a longer one.
 fn last_unit(decimal: Decimal) -> Option<f64> {
     let Decimal { mut digits, mut exponent, .. } = decimal;
     while digits != 0 && digits.is_multiple_of(10) {
@@ -168,8 +171,8 @@ pub(super) struct CoordinateRun<'a> {
 }
 
 impl CoordinateRun<'_> {
-    /// Converts numbers until one is not plain or not decimal with up to 19 digits; returns the number of complete
-    /// rows. `singles` and, unless empty, `doubles` must have [`TOGETHER`] elements after the last number.
+    /// Converts numbers until one is not decimal with up to 19 digits; returns the number of complete rows. `singles`
+    /// and, unless empty, `doubles` must have [`TOGETHER`] elements after the last number.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -205,7 +208,7 @@ impl CoordinateRun<'_> {
         rows
     }
 
-    /// Converts the first `count` numbers to doubles; returns the number of converted ones.
+    /// Converts the first `count` numbers to doubles; returns the count of converted numbers.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -223,8 +226,8 @@ impl CoordinateRun<'_> {
         )
     }
 
-    /// Adds the losses of the coordinates in the first `rows` rows. Unless the run is suspicious, only unchecked
-    /// numbers can lose precision.
+    /// Adds the losses of the coordinates in the first `rows` rows. Unless `is_suspicious`, only unchecked numbers can
+    /// lose precision.
     #[cold]
     fn note(self, rows: usize, is_suspicious: bool, unchecked: &Unchecked, loss: &mut DigitLoss) {
         let RowShape { width, coordinates: (first, end), .. } = self.shape;
@@ -261,9 +264,9 @@ impl Unchecked {
     }
 }
 
-/// Whether a token certainly has few enough digits for an f32: at most six, and an exponent of one digit or below 30.
-/// Many such numbers are noise around 0, and checking them with [`DigitLoss::add`] would take longer than converting
-/// all others.
+/// Whether a token certainly has few enough digits for an f32: at most six, and no exponent or one of one digit or
+/// below 30. Many such numbers are noise around 0, and checking them with [`DigitLoss::add`] would take longer than
+/// converting all others.
 fn is_brief(token: &[u8]) -> bool {
     let is_mark = |byte: &u8| byte | 0x20 == b'e';
     let at = token.iter().position(is_mark).unwrap_or(token.len());
@@ -273,9 +276,9 @@ fn is_brief(token: &[u8]) -> bool {
     digits <= 6 && matches!(exponent, [] | [_] | [b'0'..=b'2', _])
 }
 
-/// Whether a token certainly has more than [`SHORT_DIGITS`] significant digits: no exponent, and neither the first nor
-/// the last digit is 0. Much faster than [`DigitLoss::add`]. Such numbers so rarely equal their f32s that they count as
-/// losses.
+/// Whether a token certainly has more than [`SHORT_DIGITS`] significant digits, judging by its length: it has no
+/// exponent, and neither its first nor its last digit is 0. Such numbers so rarely equal their f32s that they count as
+/// losses. This check is much faster than [`DigitLoss::add`].
 fn length_alone(token: &[u8]) -> bool {
     let token = token.strip_prefix(b"-").unwrap_or(token);
     let is_plain_end = token.last().is_some_and(|byte| matches!(byte, b'1'..=b'9'));
@@ -290,8 +293,8 @@ fn length_alone(token: &[u8]) -> bool {
 /// empty, to f64s; returns the number of lines parsed from `line` on. Adds the precision that the coordinates lose as
 /// f32s to `loss`.
 ///
-/// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an f32. Leaves
-/// the outputs after the parsed rows unchanged.
+/// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an f32, and may
+/// stop at values halfway between two f32s. Leaves the outputs after the parsed rows unchanged.
 pub fn position_rows<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -403,7 +406,7 @@ impl Batch {
         if start >= end {
             return 0;
         }
-        // Kernels read a few ends past the last one, which must be valid, and write as many numbers.
+        // Kernels read a few ends after the last one, which must be valid, and write as many numbers.
         let after: [u32; TOGETHER] = std::array::from_fn(|at| self.ends[end + at]);
         let last = self.ends[end - 1];
         self.ends[end..][..TOGETHER].fill(last);
@@ -446,7 +449,7 @@ impl Window<'_> {
 }
 
 impl<'a> NumberRun<'a> {
-    /// Text of the number that ends at `end`, unless it is too long.
+    /// Returns the text of the number that ends at `end`, unless it is too long.
     fn token(&self, end: usize) -> Option<&'a [u8]> {
         tokens::token_before(self.padded, end)
     }

@@ -19,7 +19,7 @@ use super::x86;
 use crate::cpu::Level;
 use crate::scan::{Index, PADDING};
 
-/// A text and its index. No rows are parsed if the text is shorter than the indexed one.
+/// A text and its index. Nothing is parsed if the text is shorter than the indexed one.
 #[derive(Clone, Copy)]
 pub struct Window<'a> {
     /// The padded text that `index` was built from.
@@ -55,8 +55,8 @@ impl LineKeyword {
 }
 
 impl Window<'_> {
-    /// Whether the index was built from this text, or from one at most as long, so that its offsets are inside the
-    /// text.
+    /// Whether the index was built from this text, or from a text that is not longer, so that its offsets are inside
+    /// this text.
     pub(super) fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
@@ -89,7 +89,8 @@ impl Window<'_> {
 /// Parses rows of a keyword and `N` floats (2 to 7); returns the number of lines parsed from `line` on.
 ///
 /// A plain float has up to 14 characters, only digits and at most one point, after an optional minus. A keyword has at
-/// most eight bytes. May overwrite elements of `out` after the parsed rows.
+/// most eight bytes. Also stops at numbers that are too close to the midpoint between two f32s. May overwrite elements
+/// of `out` after the parsed rows.
 pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = LineKeyword::new(keyword) else { return 0 };
@@ -111,8 +112,8 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
 /// Parses rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns the number of
 /// lines parsed from `line` on.
 ///
-/// Slower than [`float_rows`] for rows that both accept. Stops at values that are infinite or subnormal as an `f32`, or
-/// halfway between two. May overwrite elements of `out` after the parsed rows.
+/// Slower than [`float_rows`] for rows that both accept. Stops at values that are infinite or subnormal as an `f32`,
+/// and may stop at values halfway between two f32s. May overwrite elements of `out` after the parsed rows.
 pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return 0 };
@@ -232,7 +233,8 @@ unsafe fn long_rows_avx2<const N: usize>(
     float_rows_with(window, line, keyword, out, |starts, ends| unsafe { long_x86::four_f32s(text, starts, ends) })
 }
 
-/// Loop over rows; `convert` receives the starts and ends of four tokens, possibly from several rows.
+/// Loop over rows, shared by all vector kernels; `convert` receives the starts and ends of four tokens, possibly from
+/// several rows.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
@@ -244,7 +246,7 @@ fn float_rows_with<const N: usize>(
 ) -> usize {
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
     let out = &mut out[..rows];
-    // Enough rows at a time to fill lanes of four.
+    // As many rows at a time as fill groups of four tokens.
     let parsed = match N {
         2 => batches::<N, 2>(window, line, keyword, out, &convert),
         3 => batches::<N, 4>(window, line, keyword, out, &convert),

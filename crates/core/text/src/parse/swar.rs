@@ -1,6 +1,7 @@
-//! Converts tokens with known ends in portable Rust: eight digits in one 64-bit word.
+//! Converts tokens with known ends in portable Rust, eight digits at a time in a 64-bit word.
 //!
-//! The reference for testing the vector kernels. Accepts only plain tokens (digits with at most one point and a minus).
+//! This is the reference for testing the vector kernels. It accepts only plain tokens: digits with at most one point,
+//! after an optional minus.
 
 use super::consts::{NOT_INTEGER, TENS};
 use super::{FLOAT_SIZE, HALF_UNIT, TENTHS, quotient};
@@ -9,14 +10,14 @@ use crate::scan::is_space;
 pub(super) const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// Sets the top bit of every byte up to a blank, in memory order.
+/// Sets the top bit of every byte that is at most a space (0x20), and clears all other bits.
 #[inline(always)]
 pub(super) fn up_to_blank(word: u64) -> u64 {
     // 0x21 + 0x5F is 0x80.
     !(((word & !TOPS) + 0x5F * ONES) | word) & TOPS
 }
 
-/// Sets the top bit of every zero byte.
+/// Sets the top bit of every zero byte, and clears all other bits.
 #[inline(always)]
 pub(super) fn zeros(word: u64) -> u64 {
     !(((word & !TOPS) + !TOPS) | word) & TOPS
@@ -47,7 +48,7 @@ fn digits(padded: &[u8], end: usize) -> Option<DigitRun> {
 fn eight(padded: &[u8], end: usize) -> Option<DigitRun> {
     let word = u64::from_le_bytes(*padded.get(..end)?.last_chunk()?);
     let values = word ^ (0x30 * ONES);
-    // Sets the top bit of every byte above 9: 0x76 + 10 is 0x80, so the carry reaches only the top bit.
+    // Set the top bit of every byte above 9: 0x76 + 10 is 0x80, so a carry reaches only the top bit of its byte.
     let others = (((values & !TOPS) + 0x76 * ONES) | values) & TOPS;
     let bits = others.leading_zeros();
     let count = bits as usize / 8;
@@ -59,8 +60,8 @@ fn eight(padded: &[u8], end: usize) -> Option<DigitRun> {
 /// Joins eight digit values (0 to 9) in memory order.
 #[inline(always)]
 fn number(word: u64) -> u64 {
-    // Join neighbors: digits to pairs, pairs to fours, fours to eight. Each product adds 10, 100 or 10,000 times the
-    // first of two, the lower byte, to the second.
+    // Join adjacent parts: digits to pairs, pairs to fours, fours to eight digits. Each step adds 10, 100 or 10,000
+    // times the first part, which is in the lower byte, to the second part.
     let pairs = (word * 10 + (word >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
     (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
@@ -80,8 +81,8 @@ pub(super) fn separates(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
 }
 
-/// Sets a bit for each of eight indices without a separator before it. `full` has the top bits of the indices to check,
-/// whose loaded characters are all digits.
+/// Sets a bit for each of eight indices without a separator before it. `full` has the top bit of each index to check:
+/// those whose eight loaded characters all belong to the index.
 ///
 /// # Safety
 /// For each end, `text[end - 9]` is readable, and `full` has at most the top bit of each byte.
@@ -177,7 +178,8 @@ pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -
     Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
 }
 
-/// Like [`float_after`]; also returns whether the number may differ from its f32 by half a unit of its last digit.
+/// Like [`float_after`]; also returns whether the number may differ from its f32 by more than half a unit of its last
+/// digit.
 #[inline(always)]
 pub(super) fn checked_float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f32, bool)> {
     let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;

@@ -1,7 +1,7 @@
 //! Parses runs of tokens of one type regardless of lines, such as the numbers of a table.
 //!
-//! As in [`super::rows`], each function stops at the first token that is not plain and returns the number of parsed
-//! ones.
+//! As in [`super::rows`], each function stops at the first token that is not plain and returns the number of tokens
+//! parsed.
 
 use super::consts::TOGETHER;
 use super::decimal::Decimal;
@@ -11,11 +11,13 @@ use super::swar;
 use crate::scan::is_space;
 use std::ops::Range;
 
-/// Maximum size of a token: enough for 19 digits with signs, point, exponent and some zeros.
+/// Maximum size of a token and the white space before it: enough for 19 digits with signs, point, exponent and some
+/// zeros.
 const MAX_TOKEN_SIZE: usize = 48;
 
 impl Window<'_> {
-    /// Indices of the tokens in line `line`, counted from the window's first. A `/` also ends a token.
+    /// Returns the indices of the tokens in line `line`, counted from the first token of the window. A `/` also ends a
+    /// token.
     #[inline]
     pub fn tokens(&self, line: usize) -> Range<usize> {
         let end = self.index.lines().get(line).map_or(0, |line| line.tokens as usize);
@@ -33,17 +35,17 @@ impl Window<'_> {
         })
     }
 
-    /// Ends of up to `count` tokens from `first` on.
+    /// Returns the ends of up to `count` tokens from `first` on.
     pub(super) fn ends(&self, first: usize, count: usize) -> &[u32] {
         let ends = self.index.ends.get(..self.index.end_count).and_then(|ends| ends.get(first..)).unwrap_or(&[]);
         &ends[..count.min(ends.len())]
     }
 }
 
-/// Parses tokens from `first` on as floats into `out`; returns their number.
+/// Parses tokens from `first` on as floats into `out`; returns the number of tokens parsed.
 ///
-/// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an `f32`, or
-/// halfway between two. May overwrite elements of `out` after the parsed ones.
+/// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an `f32`, and
+/// may stop at values halfway between two f32s. May overwrite elements of `out` after the parsed ones.
 pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
     let Some(tokens) = TokenRun::new(window, first, out.len()) else { return 0 };
     let single = |out: &mut [f32], index: usize| {
@@ -72,9 +74,9 @@ pub enum TokenPrecision {
 }
 
 /// Parses tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns
-/// their number.
+/// the number of tokens parsed.
 ///
-/// Same notation as [`floats`]. May overwrite elements of `out` and `marks` after the parsed ones.
+/// Accepts the same notation as [`floats`]. May overwrite elements of `out` and `marks` after the parsed ones.
 pub fn doubles(
     window: Window<'_>,
     first: usize,
@@ -114,13 +116,14 @@ pub fn doubles(
     tokens.rest(parsed, |index| single(&mut slots, index))
 }
 
-/// Tokens of a window that fits.
+/// Tokens of a window whose text fits the index.
 #[derive(Clone, Copy)]
 struct TokenRun<'a> {
     window: Window<'a>,
     first: usize,
     count: usize,
-    /// Number of tokens converted several at a time; the last ones lack the ends after them.
+    /// Number of tokens that are converted several at a time. The last tokens are not, because kernels would read ends
+    /// after them.
     whole: usize,
 }
 
@@ -142,7 +145,7 @@ impl<'a> TokenRun<'a> {
         long(self.window.padded, self.window.index.ends[self.first + index] as usize)
     }
 
-    /// Continues with single tokens after the first `parsed`, unless these stopped early; returns the total count.
+    /// Converts the last tokens individually, unless the first `parsed` tokens ended early; returns the total count.
     fn rest(&self, parsed: usize, single: impl FnMut(usize) -> bool) -> usize {
         if parsed < self.whole {
             parsed
@@ -152,7 +155,8 @@ impl<'a> TokenRun<'a> {
     }
 }
 
-/// Characters between white space and `end`, if there are at most [`MAX_TOKEN_SIZE`], all of them above a blank.
+/// Returns the characters between white space and `end`, if there are fewer than [`MAX_TOKEN_SIZE`] and all are greater
+/// than a space (0x20).
 pub(super) fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
     let text = padded.get(end.checked_sub(MAX_TOKEN_SIZE)?..end)?;
     // Eight at a time: searching byte by byte would take longer than the conversion.
@@ -171,7 +175,7 @@ pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
     Decimal::from_token(token_before(padded, end)?)
 }
 
-/// Parses tokens from `first` on as integers into `out`; returns their number.
+/// Parses tokens from `first` on as integers into `out`; returns the number of tokens parsed.
 ///
 /// Accepts one to eight digits with an optional minus. May overwrite elements of `out` after the parsed ones.
 pub fn integers(window: Window<'_>, first: usize, out: &mut [i32]) -> usize {

@@ -1,4 +1,4 @@
-//! Converts several tokens at once with 16-byte vectors. Results equal `swar`.
+//! Converts several tokens at once with 16-byte vectors. Results equal those of `swar`.
 //!
 //! Floats: four tokens of 16 bytes. Indices: eight tokens of 8 bytes. Loading reverses the bytes of each token, see
 //! [`lanes`].
@@ -126,8 +126,8 @@ fn after_token(bytes: Vectors, minus: Vectors) -> [u64; 2] {
     bits([in_table(&SEPARATORS, bytes), minus])
 }
 
-/// Finds the bytes that may precede a field, and the minuses. Bytes are in reversed groups of 16: the preceding byte is
-/// the next one, and missing for the last one.
+/// Finds the bytes that may precede a field, and the minuses. Bytes are in reversed groups of 16, so the byte before
+/// another one in the text is the next one here; it is missing for the last byte of a group.
 #[inline(always)]
 fn after_field(bytes: Vectors, minus: Vectors, separator: u8) -> [u64; 2] {
     let ends = either(equal(bytes, separator), either(equal(bytes, b'\n'), equal(bytes, b'\r')));
@@ -185,7 +185,7 @@ impl FourNumbers {
         (!is_any(products, MARGIN, MIDDLE_MASK, MIDDLE)).then(|| singles(products, self.signs()))
     }
 
-    /// Whether an f32 may differ from its number by half a unit of the last digit.
+    /// Whether an f32 may differ from its number by more than half a unit of the last digit.
     #[inline(always)]
     fn loses(&self) -> bool {
         let powers = self.by_point(&TENTHS);
@@ -210,7 +210,7 @@ impl FourNumbers {
         }
     }
 
-    /// Top bit of each negative lane.
+    /// Returns the top bit of each negative lane.
     #[inline(always)]
     fn signs(&self) -> u64 {
         (self.negative + (WIDE_TOP - WIDE)) & WIDE_TOP

@@ -1,4 +1,4 @@
-//! Converts several tokens at once with AVX2 and AVX-512. Results equal `swar`.
+//! Converts several tokens at once with AVX2 and AVX-512. Results equal those of `swar`.
 //!
 //! Floats: four tokens of 16 bytes. Indices: eight tokens of 8 bytes. Loading reverses the bytes of each token, see
 //! [`lanes`].
@@ -60,7 +60,7 @@ pub(super) unsafe fn load_four_avx512(text: *const u8, ends: [u32; 4]) -> __m512
     _mm512_shuffle_epi8(bytes, _mm512_broadcast_i32x4(constant(&REVERSE)))
 }
 
-/// Joins the digits of four numbers into parts of four, the lowest part first.
+/// Joins the digits of four numbers into parts of four digits, the least significant part first.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn fours_avx512(values: __m512i, parts: &FloatParts) -> __m512i {
@@ -166,7 +166,7 @@ pub(super) unsafe fn four_avx2(
     Some(FourNumbers { whole: _mm256_sub_pd(shifted, magic), point: parts.point, negative: parts.negative })
 }
 
-/// Expands the bits of a mask to bytes of ones or zeros.
+/// Expands each bit of a mask to a byte of ones or zeros.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn spread(mask: u64) -> [__m256i; 2] {
@@ -213,7 +213,7 @@ fn constant(bytes: &[u8; 16]) -> __m128i {
     unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) }
 }
 
-/// Joins two parts of up to eight digits, lower part first, in each of four lanes.
+/// Joins two parts of up to eight digits, less significant part first, in each of four lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn join_eights(eights: __m256i) -> __m256i {
@@ -222,7 +222,8 @@ fn join_eights(eights: __m256i) -> __m256i {
     _mm256_sub_epi64(eights, excess)
 }
 
-/// Rounds the signed products to f32s; see [`quotient`](super::quotient).
+/// Rounds the products to f32s with their signs; `None` if double rounding could go wrong. See
+/// [`quotient`](super::quotient).
 #[target_feature(enable = "avx2")]
 #[inline]
 fn round(whole: __m256d, tenths: __m256d, negative: u64) -> Option<[f32; 4]> {

@@ -23,26 +23,28 @@ pub const PADDING: usize = 64;
 pub const MAX_ENDS: usize = 4096;
 /// Maximum number of lines in one window.
 pub const MAX_LINES: usize = 1024;
-/// A block of 64 bytes may exceed the caps by 64, and kernels may read 16 tokens at a time.
+/// Elements after the caps: kernels may read 16 ends after the last one, and a CR at the end of the text may add a
+/// line.
 const SLACK: usize = 80;
 const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 
-/// Whether a byte is white space: a blank, or anything from tab to carriage return.
+/// Whether a byte is white space: a space, or anything from tab to carriage return.
 #[inline(always)]
 pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
 }
 
-/// Field separator of a table. Line ends also end fields.
+/// Field separator of a table. Newlines also end fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
-    /// A run of white space; ignored at either end of a line.
+    /// A run of white space, which is ignored at the start and end of a line.
     Blanks,
-    /// A single byte; two in a row enclose an empty field. Not a newline or a character of numbers.
+    /// A single byte; two in a row enclose an empty field. It must not be a newline or a character that occurs in
+    /// numbers.
     Byte(u8),
 }
 
-/// Unit of the vector code.
+/// Unit of indexing.
 type Block = [u8; 64];
 
 /// Character classes of a block, one bit per byte.
@@ -72,7 +74,7 @@ struct ScanKernel<M, S, P, L> {
 pub struct LineEnd {
     /// Offset of the newline in the text: an LF, or a CR not followed by an LF.
     pub newline: u32,
-    /// Number of the window's tokens that end before or at the newline.
+    /// Number of tokens of the window that end before or at the newline.
     pub tokens: u32,
 }
 
@@ -81,7 +83,7 @@ pub struct LineEnd {
 pub struct Index {
     /// Offsets where tokens end.
     pub(crate) ends: [u32; MAX_ENDS + SLACK],
-    /// One bit per token end: set if a `/` ended the token.
+    /// One bit per token end, set if the token ended at a `/` (in tables, at a separator byte).
     pub(crate) slashes: [u64; SLASH_WORDS],
     pub(crate) lines: [LineEnd; MAX_LINES + SLACK],
     pub(crate) end_count: usize,
@@ -146,7 +148,7 @@ impl Index {
 
     /// Like [`Index::scan`], for tables: a token is a field, which may have white space around it.
     ///
-    /// Only empty lines have no fields, and with [`Separator::Blanks`] also lines of white space.
+    /// Only empty lines have no fields; with [`Separator::Blanks`], lines of white space have none, either.
     pub fn scan_fields(&mut self, padded: &[u8], start: usize, end: usize, separator: Separator, level: Level) {
         if !self.reset(padded, start, end) {
             return;
@@ -166,7 +168,7 @@ impl Index {
         self.close();
     }
 
-    /// Clears the index; returns whether its bounds allow indexing the text.
+    /// Clears the index; returns whether the text has padding around `start..end` and is short enough to be indexed.
     fn reset(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
         self.end_count = 0;
         self.line_count = 0;
@@ -179,32 +181,32 @@ impl Index {
             && padded.len() - PADDING.min(padded.len()) >= end
     }
 
-    /// Fills the elements after the last end, because kernels read a few of them as offsets into this text.
+    /// Fills the elements after the last end with a valid offset, because kernels read text at a few of them.
     fn close(&mut self) {
         self.ends[self.end_count..self.end_count + 16].fill(self.start as u32);
     }
 
-    /// Ends of the complete lines in the window.
+    /// Returns the ends of the complete lines in the window.
     pub fn lines(&self) -> &[LineEnd] {
         &self.lines[..self.line_count]
     }
 
-    /// Number of tokens from line `line` on.
+    /// Returns the number of tokens from line `line` on.
     pub fn tokens_from(&self, line: usize) -> usize {
         self.end_count.saturating_sub(self.first_token(line))
     }
 
-    /// Offset of the first line.
+    /// Returns the offset of the first line.
     pub fn start(&self) -> usize {
         self.start
     }
 
-    /// Offset after the last complete line: where the next scan starts.
+    /// Returns the offset after the last complete line, at which the next scan starts.
     pub fn next_start(&self) -> usize {
         self.lines().last().map_or(self.start, |line| line.newline as usize + 1)
     }
 
-    /// Offset of line `line`, which is at most the number of lines.
+    /// Returns the offset of line `line`, which is at most the number of lines.
     pub fn line_start(&self, line: usize) -> usize {
         match line {
             0 => self.start,
@@ -212,7 +214,7 @@ impl Index {
         }
     }
 
-    /// First token of line `line`, as an index into the token ends.
+    /// Returns the first token of line `line`, as an index into the token ends.
     pub(crate) fn first_token(&self, line: usize) -> usize {
         match line {
             0 => 0,
@@ -284,7 +286,7 @@ impl Index {
         self.slashes[word + 1] = bits >> 1 >> (63 - shift);
     }
 
-    /// Slash bits of the 64 tokens from `token` on.
+    /// Returns the slash bits of the 64 tokens from `token` on.
     #[inline(always)]
     pub(crate) fn slash_bits(&self, token: usize) -> u64 {
         let word = token / 64;
@@ -296,7 +298,8 @@ impl Index {
 /// Writes the line ends of a block.
 #[inline(always)]
 fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 64]) {
-    // Always four at a time: a branch on the number of lines is mispredicted, which costs more than the whole block.
+    // Always four lines at a time: a branch on the number of lines is often mispredicted, which costs more than the
+    // whole block.
     let (steps, _) = out.as_chunks_mut::<4>();
     for step in steps {
         for slot in step {

@@ -4,7 +4,8 @@ use super::{Block, BlockMasks, Index, ScanKernel, Separator, is_space, line_ends
 
 /// Lowest bit of each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
-/// Multiplier that collects the lowest bits of all bytes in the top byte, the first byte's lowest.
+/// Multiplier that collects the lowest bits of all bytes in the top byte, in order: the bit of the first byte becomes
+/// the lowest one.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 pub(super) fn scan(index: &mut Index, padded: &[u8], start: usize, end: usize) {
@@ -45,13 +46,14 @@ fn masks(block: &Block) -> BlockMasks {
     BlockMasks { space, slash, line_feed, carriage_return }
 }
 
-/// Classes of each byte, one bit per class. Compilers vectorize it to any width, 16 bytes with SSE2 and NEON.
+/// Returns the classes of each byte, one bit per class. Compilers vectorize the loop to any width, 16 bytes with SSE2
+/// and NEON.
 #[inline(always)]
 pub(crate) fn classes(block: &Block, kind: impl Fn(u8) -> u8) -> Block {
     block.map(kind)
 }
 
-/// Bytes of one class, one bit each.
+/// Returns a bit for each byte, set if the byte is in the class with this bit.
 #[inline(always)]
 pub(crate) fn class(classes: &Block, bit: u32) -> u64 {
     let (words, _) = classes.as_chunks::<8>();

@@ -1,18 +1,18 @@
-//! Strips the quotes around table fields in one pass, if that changes nothing else.
+//! Removes the quotes around table fields in one pass, if that does not change the meaning of any field.
 //!
-//! Portable code: three byte classes become 64-bit masks, and the rest is bit operations. The module only checks
-//! whether all quotes are simple; the table reader interprets any others.
+//! Portable code: three byte classes become 64-bit masks, and the rest is bit operations. The module only handles text
+//! in which all quotes are simple; the table reader interprets all others.
 
 use super::portable::{class, classes};
 use super::{Separator, is_space};
 use polyhaul_fault::planted;
 
-/// Bytes that the output needs after the text, because copies are 16 bytes at a time.
+/// Bytes that the output needs after the text, because 16 bytes are copied at a time.
 pub const UNQUOTED_SLACK: usize = 16;
 
-/// Copies `text`, which consists of complete lines, to `out` without its quotes; returns the size. Every pair must
-/// enclose a whole, non-empty field without quotes, white space, separators and `other`; returns `None` if one does
-/// not. `out` must be [`UNQUOTED_SLACK`] bytes longer than the text.
+/// Copies `text`, which consists of complete lines, to `out` without its quotes; returns the size. Every pair of quotes
+/// must enclose a whole, non-empty field without quotes, white space, separators and `other`; otherwise, returns
+/// `None`. `out` must be [`UNQUOTED_SLACK`] bytes longer than the text.
 ///
 /// ```
 /// # use polyhaul_text::scan::{Separator, quotes::{UNQUOTED_SLACK, unquote}};
@@ -62,7 +62,8 @@ pub fn unquote(text: &[u8], separator: Separator, other: u8, out: &mut [u8]) -> 
 
 const BLOCK: usize = 64;
 
-/// Copies `text[start..end]` to the start of `out`; returns its size. Optimized for the short runs between quotes.
+/// Copies `text[start..end]` to the start of `out`; returns the number of bytes. Optimized for the short runs between
+/// quotes.
 #[inline(always)]
 fn copy(text: &[u8], start: usize, end: usize, out: &mut [u8]) -> usize {
     let size = end.saturating_sub(start);

@@ -1,4 +1,4 @@
-//! Compares the index on every level with one built byte by byte.
+//! Compares the index on every level with an index that is built byte by byte.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Indexing with 16-byte vectors, 64 bytes at a time. Results equal `portable`.
+//! Indexing with 16-byte vectors, 64 bytes at a time. Results equal those of `portable`.
 
 use super::{Block, BlockMasks, Index, ScanKernel, Separator, line_ends};
 use crate::tables::{PLACES, SEPARATORS};
@@ -68,8 +68,8 @@ pub(crate) fn spread(bits: u64, base: u32, out: &mut [u32; 64]) {
     }
 }
 
-/// Extracts `bits` at the set bits of `places`, as PEXT does. Text has few slashes in 64 bytes, and the counts for
-/// different slashes are independent.
+/// Extracts `bits` at the set bits of `places`, as PEXT does. The loop is short, because text has few slashes in 64
+/// bytes, and the counts for different slashes are independent.
 #[inline(always)]
 fn pick(bits: u64, places: u64) -> u64 {
     let mut left = bits & places;

@@ -1,11 +1,11 @@
-//! Indexing with AVX2 and AVX-512, 64 bytes at a time. Results equal `portable`.
+//! Indexing with AVX2 and AVX-512, 64 bytes at a time. Results equal those of `portable`.
 
 use super::{Block, BlockMasks, Index, LineEnd, ScanKernel, Separator, line_ends};
 use crate::arch::*;
 use crate::tables::{PLACES, SEPARATORS};
 use std::ops::Range;
 
-/// Scans with AVX-512 (F, BW, VBMI2), BMI2 and POPCNT.
+/// Scans with AVX-512.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -109,7 +109,8 @@ pub(crate) fn spread_avx512(bits: u64, base: u32, out: &mut [u32; 64]) {
         // SAFETY: `part` is 0 to 3 in all four calls below: the store of 16 elements starts at 48 of 64 at most.
         unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(16 * part).cast(), wide) };
     };
-    // Text rarely has more than 32 tokens in 64 bytes, so this branch is predictable; one at 16 is not.
+    // Text rarely has more than 32 tokens in 64 bytes, so this branch is predictable; a branch at 16 tokens would not
+    // be.
     store(0, _mm512_castsi512_si128(offsets));
     store(1, _mm512_extracti32x4_epi32::<1>(offsets));
     if bits.count_ones() > 32 {
@@ -152,7 +153,7 @@ static IOTA: [u8; 64] = {
     table
 };
 
-/// Scans with AVX2 and BMI2.
+/// Scans with AVX2.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -243,7 +244,7 @@ pub(crate) fn separators(bytes: __m256i) -> __m256i {
     _mm256_cmpeq_epi8(_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), bytes), bytes)
 }
 
-/// Top bits of the bytes of two vectors.
+/// Returns the top bits of the bytes of two vectors.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(crate) fn movemask(low: __m256i, high: __m256i) -> u64 {

@@ -1,7 +1,7 @@
 //! 16-byte vectors with NEON.
 //!
-//! NEON lacks an equivalent of `movemask`, which collects one bit per byte. For text, every fourth byte is loaded into
-//! the same vector, so that three shift-and-insert instructions combine the bits of four bytes ([`text_bits`]). For
+//! NEON lacks an equivalent of `movemask`, which collects one bit per byte. For text, each vector is loaded with every
+//! fourth byte, so that three shift-and-insert instructions combine the bits of four bytes ([`text_bits`]). For
 //! numbers, each in its own vector, the mask is weighted by powers of two, and adjacent bytes are added until eight
 //! become one ([`bits`]). Digits become numbers by de-interleaving two vectors (`uzp1`, `uzp2`), which halves the
 //! number of vectors with each step.
@@ -45,7 +45,8 @@ pub(crate) fn text_bits([first, second, third, fourth]: Vectors) -> u64 {
     }
 }
 
-/// Pairwise sums. Not an intrinsic: compilers see that no two bits collide and replace it with three instructions.
+/// Adds adjacent bytes. This is not an intrinsic, because compilers see that no two bits collide, and replace the
+/// intrinsic with three instructions.
 #[inline(always)]
 fn sums(a: ByteVector, b: ByteVector) -> ByteVector {
     let sums;
@@ -155,14 +156,14 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     unsafe { vrev64q_u8(vcombine_u8(vld1_u8(a), vld1_u8(b))) }
 }
 
-/// Joins 64 digits into numbers of two; the lower digit of a pair is first.
+/// Joins 64 digits into numbers of two digits; of two adjacent digits, the less significant one is first.
 #[inline(always)]
 fn pairs(digits: Vectors) -> [ByteVector; 2] {
     [[digits[0], digits[1]], [digits[2], digits[3]]]
         .map(|[a, b]| neon!(vmlaq_u8(vuzp1q_u8(a, b), vuzp2q_u8(a, b), vdupq_n_u8(10))))
 }
 
-/// Joins 32 numbers of two digits into numbers of four.
+/// Joins 32 numbers of two digits into numbers of four digits.
 #[inline(always)]
 fn fours([a, b]: [ByteVector; 2]) -> [uint16x8_t; 2] {
     neon! {
@@ -175,7 +176,7 @@ fn fours([a, b]: [ByteVector; 2]) -> [uint16x8_t; 2] {
     }
 }
 
-/// Joins 64 digits into numbers of eight.
+/// Joins 64 digits into numbers of eight digits.
 #[inline(always)]
 fn eights(digits: Vectors) -> [uint32x4_t; 2] {
     let [a, b] = fours(pairs(digits));
@@ -243,7 +244,7 @@ pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -
     }
 }
 
-/// Spreads the signs to the top bits of words.
+/// Moves the signs, the top bits of 16-bit lanes, to the top bits of 32-bit lanes.
 #[inline(always)]
 fn words(signs: u64) -> uint32x4_t {
     neon!(vshll_n_u16::<16>(vcreate_u16(signs)))

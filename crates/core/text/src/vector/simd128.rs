@@ -1,4 +1,4 @@
-//! 16-byte vectors with WebAssembly's simd128, which a module uses entirely or not at all.
+//! 16-byte vectors with WebAssembly's simd128, which is enabled for a whole module or not at all.
 //!
 //! One instruction collects a bit per byte. Digits are joined within their lanes, because there is no byte
 //! multiplication.
@@ -111,7 +111,7 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     }
 }
 
-/// Joins 64 digits into numbers of eight; the lower digit of two is first.
+/// Joins 64 digits into numbers of eight digits; of two adjacent digits, the less significant one is first.
 #[inline(always)]
 fn eights(digits: Vectors) -> [v128; 2] {
     // Joins adjacent bytes: the lower one plus the upper one times a factor.
@@ -173,7 +173,7 @@ pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -
     v128_any_true(v128_or(is_equal[0], is_equal[1]))
 }
 
-/// Spreads the signs to the top bits of words.
+/// Moves the signs, the top bits of 16-bit lanes, to the top bits of 32-bit lanes.
 #[inline(always)]
 fn words(signs: u64) -> v128 {
     i32x4_shl(u32x4_extend_low_u16x8(u64x2_splat(signs)), 16)

@@ -124,7 +124,7 @@ pub(crate) unsafe fn reversed_halves([a, b]: [*const u8; 2]) -> ByteVector {
     }
 }
 
-/// Joins 64 digits into numbers of eight; the lower digit of two is first.
+/// Joins 64 digits into numbers of eight digits; of two adjacent digits, the less significant one is first.
 #[inline(always)]
 fn eights(digits: Vectors) -> [ByteVector; 2] {
     sse! {
@@ -143,7 +143,7 @@ pub(crate) fn wholes(digits: Vectors) -> [DoublePair; 2] {
     [whole(a), whole(b)]
 }
 
-/// Joins the two parts of each of two numbers.
+/// Joins the two parts of each of two numbers, the lower part first.
 #[inline(always)]
 fn whole(eights: ByteVector) -> DoublePair {
     sse! {
@@ -202,7 +202,7 @@ pub(crate) fn is_any(values: [DoublePair; 2], add: u64, mask: u64, value: u64) -
     }
 }
 
-/// Spreads the signs to the top bits of words.
+/// Moves the signs, the top bits of 16-bit lanes, to the top bits of 32-bit lanes.
 #[inline(always)]
 fn words(signs: u64) -> ByteVector {
     sse!(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_cvtsi64_si128(signs as i64)))

@@ -11,7 +11,8 @@ impl Random {
         self.0 ^ (self.0 >> 29)
     }
 
-    /// Mostly ordinary magnitudes; sometimes ties, kernel thresholds, huge, tiny and special values.
+    /// Returns a value, mostly of ordinary magnitude; sometimes a tie, a threshold between kernels, or a huge, tiny or
+    /// special value.
     fn value(&mut self) -> f64 {
         let plain = self.next() as i64 as f64 * 2f64.powi(-63);
         match self.next() % 24 {
@@ -86,7 +87,7 @@ fn lines_equal_single_values_on_every_path() {
     check_rows::<9>(&mut random, b"\t");
 }
 
-/// The vector path and the scalar path write the same bytes for a long run of ordinary values.
+/// The vector kernels and the portable writer write the same bytes for a long run of ordinary values.
 #[test]
 fn vector_and_scalar_lines_are_equal() {
     let mut random = Random(12);
@@ -104,7 +105,7 @@ fn vector_and_scalar_lines_are_equal() {
     }
 }
 
-/// Single values that the vector path cannot write, among ordinary ones: ties, values next to them, special values.
+/// Single values that the vector kernels cannot write, among ordinary ones: ties, values next to them, special values.
 #[test]
 fn one_hard_value_among_plain_ones() {
     let mut random = Random(13);

@@ -8,7 +8,7 @@ fn text(write: impl Fn(&mut Page<'_>)) -> String {
     let mut page = Page::new(&mut buffer);
     write(&mut page);
     let roomy = page.as_bytes().to_vec();
-    // The text fits a buffer of exactly its size; with one byte less, nothing is written.
+    // The text fits a buffer of exactly its size; if the buffer has one byte less, nothing is written.
     let mut exact = vec![0xAA; roomy.len()];
     let mut page = Page::new(&mut exact);
     write(&mut page);

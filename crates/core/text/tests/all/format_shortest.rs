@@ -1,12 +1,13 @@
-//! Compares the shortest digits of many values at a time with those of single values, which have another
+//! Compares the shortest digits of many values at a time with those of single values, which have a different
 //! implementation.
 
 use crate::sizes::sized;
 use polyhaul_text::format::{MAX_SHORTEST_F64, NumberLines, Page, Real};
 
+/// Number of values compared per block.
 const BLOCK: usize = 1024;
 
-/// Number of values compared per block.
+/// Values that are compared in blocks: as a list, and as single values.
 struct Values<R> {
     values: Vec<R>,
     append: fn(&mut Page<'_>, R),
@@ -114,12 +115,13 @@ fn round_numbers() {
     });
 }
 
-/// The text after number `index` of a list whose lines cycle through `ends`.
+/// Returns the text after number `index` of a list whose lines cycle through `ends`.
 fn behind<'e>(index: usize, columns: usize, ends: &[&'e str]) -> &'e str {
     if (index + 1).is_multiple_of(columns) { ends[index / columns % ends.len()] } else { "," }
 }
 
-/// Compares lists with `E` ends with single texts, for buffers of all sizes; the first number has index `first`.
+/// Compares lists whose lines have `E` different endings with single values, for buffers of all sizes; the first number
+/// has index `first`.
 fn list_of<const E: usize>(columns: usize, first: usize, ends: [&str; E]) {
     let values: Vec<f64> = random().take(3 * 40).map(|bits| (bits >> 40) as f64 / 1024.0).collect();
     let integers: Vec<i32> = random().take(3 * 40).map(|bits| (bits as i32) >> (bits >> 59)).collect();

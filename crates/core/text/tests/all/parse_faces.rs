@@ -17,7 +17,7 @@ fn index(text: &str) -> Option<(bool, u32)> {
     plain.then(|| text.parse::<i32>().unwrap()).filter(|&value| value != 0).map(|value| (negative, value as u32))
 }
 
-/// Notation and values of a corner.
+/// Returns the notation and values of a corner.
 fn corner(word: &str) -> Option<(CornerForm, Vec<(bool, u32)>)> {
     let parts: Vec<&str> = word.split('/').collect();
     let (form, parts) = match parts[..] {
@@ -34,9 +34,10 @@ fn corner(word: &str) -> Option<(CornerForm, Vec<(bool, u32)>)> {
     Some((form, values))
 }
 
-/// Notation and values of a plain row, and whether they are negative; `None` if the line is not one.
+/// Returns the notation and values of a plain row, and whether they are negative; `None` if the line is not a plain
+/// row.
 fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
-    // A lone slash is a corner if split at white space, but part of one here.
+    // Splitting at white space makes a lone slash a corner, but the parser treats it as part of one.
     let words = words(line, keyword)?;
     let corners = words.into_iter().map(corner).collect::<Option<Vec<_>>>()?;
     let (form, values) = corners.first()?;
@@ -47,7 +48,7 @@ fn naive(line: &[u8], keyword: &str) -> Option<(CornerForm, bool, Vec<u32>)> {
     plain.then(|| (*form, negative, values.into_iter().map(|(_, value)| value).collect()))
 }
 
-/// Parses the rows from `line` on, with the same result on every level.
+/// Parses the rows from `line` on; checks that the result is the same on every level.
 fn rows_on_all(windows: &[Window<'_>], line: usize, keyword: &str) -> (FaceRows, Vec<u32>, Vec<u32>) {
     let mut results = windows.iter().map(|&window| {
         let mut values = vec![7; sized(MAX_ENDS, 600) + VALUE_SLACK];

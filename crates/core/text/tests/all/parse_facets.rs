@@ -5,7 +5,7 @@ use crate::sizes::sized;
 use polyhaul_text::parse::facets::{Facet, LINES, facets};
 use polyhaul_text::parse::positions::DigitLoss;
 
-/// Words of each line of a facet; a dot is a number.
+/// Words of each line of a facet; a dot stands for a number.
 const SHAPE: [&[&str]; LINES] = [
     &["facet", "normal", ".", ".", "."],
     &["outer", "loop"],
@@ -16,7 +16,7 @@ const SHAPE: [&[&str]; LINES] = [
     &["endfacet"],
 ];
 
-/// Numbers of the facet on these lines; `None` if they are not a facet.
+/// Returns the numbers of the facet on these lines; `None` if they are not a facet.
 fn naive(lines: &[&[u8]]) -> Option<Vec<f32>> {
     let mut numbers = Vec::new();
     for (line, shape) in lines.iter().zip(SHAPE) {
@@ -35,7 +35,7 @@ fn naive(lines: &[&[u8]]) -> Option<Vec<f32>> {
     (lines.len() == LINES).then_some(numbers)
 }
 
-/// Parses a text on all levels; returns its number of facets.
+/// Parses a text on all levels; returns the number of facets in it.
 fn check(text: &[u8]) -> usize {
     let mut count = 0;
     windows(text, |windows| {
@@ -77,7 +77,7 @@ fn number(random: &mut Random) -> String {
     }
 }
 
-/// A facet that is usually valid.
+/// Returns a facet that is usually valid.
 fn facet(random: &mut Random) -> String {
     let odd = random.below(40);
     let mut text = String::new();

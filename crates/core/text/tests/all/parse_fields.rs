@@ -6,7 +6,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::parse::fields::{FIELD_SLACK, IndexedFields, MAX_EXACT, NOT_INTEGER, PICK_SLACK, WIDE};
 use polyhaul_text::scan::{Index, PADDING, Separator, is_space};
 
-/// Fields of a line, by definition.
+/// Returns the fields of a line, by definition.
 fn naive_fields(line: &str, separator: Separator) -> Vec<&str> {
     match separator {
         Separator::Blanks => line.split(|c: char| is_space(c as u8)).filter(|field| !field.is_empty()).collect(),
@@ -56,7 +56,7 @@ fn check_lines(text: &str, separator: Separator) {
     });
 }
 
-/// Expected value and mark of a field for [`FieldRun::f64s`](polyhaul_text::parse::fields::FieldRun::f64s).
+/// Returns the expected value and mark of a field for [`FieldRun::f64s`](polyhaul_text::parse::fields::FieldRun::f64s).
 fn naive_value(field: &str) -> Option<(f64, u8)> {
     let bare = field.strip_prefix(['-', '+']).unwrap_or(field);
     let is_integer = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
@@ -109,7 +109,7 @@ fn check_values(text: &str, separator: Separator) {
     });
 }
 
-/// A number with many digits, in a usual notation or an almost valid one.
+/// Returns a number with many digits, in a usual notation or in one that is almost valid.
 fn long_word(random: &mut Random) -> String {
     let value = (random.bits() >> 11) as f64 / (1u64 << 53) as f64 * [1.0, 1e3, 1e-5, 1e9][random.below(4)];
     let places = 10 + random.below(14);
@@ -159,7 +159,7 @@ fn columns_of_exponents_have_the_nearest_values() {
     }
 }
 
-/// A word that is usually a number.
+/// Returns a word that is usually a number.
 fn word(random: &mut Random) -> String {
     let sign = random.pick(&["", "", "-", "-", "+"]);
     let size = 1 + random.below(9);
@@ -256,7 +256,7 @@ fn ranges_outside_the_text_are_empty() {
         }
         assert_eq!(fields.pick(0, 2, 2, &[0, 1], &mut [0; 3]).len(), 0);
         assert_eq!(fields.field(99), fields.field(98));
-        // Text without padding has no fields.
+        // No fields are found in text without padding.
         let fields = IndexedFields::scan(&mut index, b"1,2\n", 0..4, Separator::Byte(b','), level);
         assert_eq!(fields.all(0..2).f64s(0, &mut values, &mut marks), 0);
         assert_eq!(fields.pick(0, 1, 2, &[0], &mut ends).len(), 0);

@@ -1,4 +1,4 @@
-//! Rows of floats on every level: values are correct to the last bit, and rows that are not plain are rejected.
+//! Checks rows of floats on every level: values are correct to the last bit, and rows that are not plain are rejected.
 
 use crate::parse_support::{Random, line_of, windows, words};
 use crate::sizes::sized;
@@ -7,7 +7,7 @@ use polyhaul_text::parse::number;
 use polyhaul_text::parse::rows::{Window, float_rows};
 use polyhaul_text::scan::{Index, MAX_LINES, PADDING};
 
-/// Documented notation of a plain float: up to 14 characters after a minus.
+/// Whether a word has the documented notation of a plain float: up to 14 characters after an optional minus.
 fn is_plain(word: &str) -> bool {
     let size = word.strip_prefix('-').unwrap_or(word);
     let digits = size.replacen('.', "", 1);
@@ -20,7 +20,7 @@ fn is_near_middle(word: &str) -> bool {
     low.abs_diff(0x1000_0000) <= 8
 }
 
-/// Values of a plain row; `None` if the line is not one.
+/// Returns the values of a plain row; `None` if the line is not a plain row.
 fn naive<const N: usize>(line: &[u8], keyword: &str) -> Option<Vec<f32>> {
     let words = words(line, keyword).filter(|words| words.len() == N)?;
     words.into_iter().map(|word| is_plain(word).then(|| word.parse().unwrap())).collect()
@@ -52,7 +52,8 @@ fn check<const N: usize>(text: &[u8], keyword: &str) -> (usize, usize) {
     (parsed, plain)
 }
 
-/// Parses rows from `line` on: their number is the same on every level, and the bits equal Rust's parser.
+/// Parses rows from `line` on; checks that their number is the same on every level and that values equal those of
+/// Rust's parser bit by bit.
 fn rows_on_all<const N: usize>(windows: &[Window<'_>], line: usize, keyword: &str) -> usize {
     let mut counts = windows.iter().map(|&window| {
         let mut out = vec![[f32::NAN; N]; MAX_LINES];
@@ -71,7 +72,7 @@ fn rows_on_all<const N: usize>(windows: &[Window<'_>], line: usize, keyword: &st
     first
 }
 
-/// Rows of words, `N` per line.
+/// Returns rows of words, `N` per line.
 fn lines<const N: usize>(keyword: &str, words: &[String]) -> String {
     words.chunks_exact(N).map(|row| format!("{keyword} {}\n", row.join(" "))).collect()
 }
@@ -263,7 +264,7 @@ fn rows_with_one_changed_byte() {
     }
 }
 
-/// Decimals at and next to the midpoint between two f32s, truncated to `size` characters.
+/// Returns decimals at and next to the midpoint between two f32s, truncated to `size` characters.
 fn near_middles(random: &mut Random, size: usize) -> Vec<String> {
     let exponent = random.below(44) as i32 - 20;
     let low = (1.0 + (random.bits() >> 41) as f32 / (1 << 23) as f32) * 2f32.powi(exponent);

@@ -7,7 +7,7 @@ use polyhaul_text::parse::grid::{Grid, MAX_COLUMNS};
 use polyhaul_text::scan::{PADDING, Separator};
 use std::mem::MaybeUninit;
 
-/// Numbers of a grid, by definition.
+/// Returns the numbers of a grid, by definition; `None` if the text is not a grid.
 fn naive(text: &str, separator: u8, columns: usize) -> Option<Vec<&str>> {
     let rows = text.strip_suffix('\n')?.split('\n').map(|line| line.split(char::from(separator)).collect::<Vec<_>>());
     let rows: Vec<_> = rows.collect();
@@ -68,7 +68,7 @@ fn check(grid: &mut Grid, text: &str, separator: Separator, columns: usize) -> b
     expected.is_some()
 }
 
-/// A grid of random numbers.
+/// Returns the text of a grid of random numbers.
 fn grid_text(random: &mut Random, rows: usize, columns: usize, places: usize, separator: u8) -> String {
     let mut text = String::new();
     for row in 0..rows * columns {
@@ -152,7 +152,7 @@ fn other_texts_are_not_grids() {
     assert!(!check(&mut grid, "1.50,.5.\n", Separator::Byte(b','), 2));
 }
 
-/// Replaces one byte of a grid: most results are not grids.
+/// Replaces one byte of a grid at a time: most results are not grids.
 #[test]
 fn a_changed_byte_is_noticed() {
     let mut random = Random::new(6);
@@ -172,7 +172,7 @@ fn a_changed_byte_is_noticed() {
 #[test]
 fn floats_between_two_f32s_are_rounded_once() {
     let mut grid = Grid::default();
-    // 1 + 2^-24 and its neighbors, and midpoints between two f32s.
+    // 2^24 + 1 and its neighbors, and other midpoints between two f32s.
     let text =
         "16777217.0000000,16777216.9999999\n16777217.0000001,16777219.0000000\n8388608.5000000,8388609.5000000\n";
     assert!(check(&mut grid, text, Separator::Byte(b','), 2));

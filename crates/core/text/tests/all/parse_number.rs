@@ -4,7 +4,7 @@ use crate::parse_support::Random;
 use crate::sizes::sized;
 use polyhaul_text::parse::number::{self, IntegerError};
 
-/// Compares with Rust's parser, which accepts the same notation.
+/// Compares a float with the result of Rust's parser, which accepts the same notation.
 fn float(token: &str) {
     let single = token.parse::<f32>().ok();
     let double = token.parse::<f64>().ok();
@@ -114,7 +114,7 @@ fn halfway(random: &mut Random) {
         float(&format!("{digits}.0"));
         float(&format!("-{digits}e0"));
     }
-    // With a power of ten that the digits of the midpoint cancel out.
+    // With a power of ten: the digits have a factor of 5 that cancels out with it.
     let fifths = (1u64 << 53 | random.bits() >> 11) * 5;
     for digits in [fifths - 1, fifths, fifths + 1] {
         float(&format!("{digits}e-1"));

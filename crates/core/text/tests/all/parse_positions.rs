@@ -6,7 +6,7 @@ use polyhaul_text::parse::number;
 use polyhaul_text::parse::positions::{DigitLoss, position_rows, position_tokens};
 use polyhaul_text::parse::rows::Window;
 
-/// Loss of a number as an f32, by definition.
+/// The loss of a number as an f32, by definition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Loss {
     Nothing,
@@ -16,7 +16,7 @@ enum Loss {
     Long,
 }
 
-/// Loss of a decimal number with up to 30 digits, fewer than 10 of them after the point, and no exponent.
+/// Returns the loss of a decimal number with up to 30 digits, fewer than 10 of them after the point, and no exponent.
 fn naive(token: &str) -> Loss {
     let (whole, part) =
         token.trim_start_matches(['-', '+']).split_once('.').unwrap_or((token.trim_start_matches('-'), ""));
@@ -81,7 +81,7 @@ fn losses_as_defined() {
     }
 }
 
-/// Loss of the coordinates of rows, and whether a coordinate is too close to decide.
+/// Expected losses of the coordinates of rows; `unclear` counts those that are too close to half a unit to decide.
 #[derive(Debug, Default)]
 struct Expected {
     short: u64,
@@ -117,7 +117,8 @@ fn losses() -> [DigitLoss; 2] {
     [false, true].map(|counts_all| DigitLoss { counts_all, ..DigitLoss::default() })
 }
 
-/// Parses rows of a text on all levels, with and without doubles, counting numbers that kernels reject, too.
+/// Parses rows of a text on all levels, with and without doubles, and checks values and losses; losses of rows that
+/// kernels reject are added separately. Returns the expected numbers of short and of long losses.
 fn check_rows<const N: usize>(text: &str) -> (u64, u64) {
     let mut expected = Expected::default();
     let mut by_level = Vec::new();
@@ -173,7 +174,7 @@ fn check_window<const N: usize>(
     fast
 }
 
-/// A coordinate of a kind found in files.
+/// Returns a coordinate of a kind found in files.
 fn coordinate(random: &mut Random, is_short: bool) -> String {
     let whole = if is_short { random.below(5) } else { random.below(9) };
     let places = if is_short { random.below(6 - whole) } else { random.below(10) };
@@ -216,7 +217,7 @@ fn every_level_finds_every_loss() {
 #[test]
 fn numbers_of_floats_lose_nothing() {
     let mut random = Random::new(6);
-    // Six digits, which every f32 holds. The other numbers of a row may lose any precision.
+    // Six digits, which an f32 always keeps. The other numbers of a row may lose any precision.
     assert_eq!(check_rows::<3>(&text(&mut random, sized(2000, 12), 3, true)), (0, 0));
     assert_eq!(check_rows::<7>(&text(&mut random, sized(500, 6), 7, true)), (0, 0));
     // Floats as programs print them: rounded to fixed decimals, with 9 significant digits, with the shortest digits.

@@ -55,7 +55,7 @@ fn words_that_are_not_plain_numbers_stop_a_run() {
             let (floats, _, _) = parsed(&format!("7 {word} 8\n"), 0, level);
             assert_eq!(floats, [7.0], "{word} {level:?}");
         }
-        // The numbers after these words let kernels try several at once.
+        // Numbers follow these words, so that kernels try to convert several at once.
         for word in [
             "1.2.3",
             "1e",
@@ -90,8 +90,8 @@ fn numbers_of_every_length_are_correct() {
     }
 }
 
-/// A number in a notation that programs write, with up to 19 digits and not halfway between two floats, which would
-/// stop a run.
+/// Returns a number in a notation that programs write, with up to 19 digits. It is not halfway between two floats,
+/// which could stop a run.
 fn any_word(random: &mut Random) -> String {
     loop {
         let word = random_word(random);
@@ -182,7 +182,7 @@ fn rows_of_long_numbers_have_the_nearest_values() {
     }
 }
 
-/// A number with 14 to 18 digits as programs print it, often close to the midpoint between two f32s.
+/// Returns a number with 14 to 18 digits as programs print it, often close to the midpoint between two f32s.
 fn long_word(random: &mut Random, style: u64) -> String {
     let bits = (random.bits() as u32 & 0x8000_FFFF) | (96 + random.below(48) as u32) << 23;
     let value = f32::from_bits(bits);
@@ -230,7 +230,7 @@ fn values_for_f32s_are_near_enough_and_integers_exact() {
     }
 }
 
-/// All numbers of a window with their marks; numbers that stop a run are parsed by Rust.
+/// Returns all numbers of a window with their marks. Numbers that stop a run are parsed by Rust's parser.
 fn all_doubles(window: Window<'_>, words: &[String], precision: TokenPrecision) -> Vec<(f64, u8)> {
     let mut values = vec![0.0; words.len()];
     let mut marks = vec![9; words.len()];
@@ -276,7 +276,7 @@ fn rows_in_one_style_have_the_nearest_values() {
                             window.level
                         );
                     }
-                    // Stops at rows with an exact midpoint between two floats, or with more than 19 digits.
+                    // Parsing may stop at rows with an exact midpoint between two floats, or with more than 19 digits.
                     line += count + 1;
                 }
             }

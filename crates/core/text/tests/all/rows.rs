@@ -1,4 +1,4 @@
-//! Tests row formats: templates, records, every path over the same rows, every amount of room.
+//! Tests row formats: templates, records, every path with the same rows, every amount of room.
 
 use crate::sizes::sized;
 use polyhaul_text::format::{
@@ -6,7 +6,7 @@ use polyhaul_text::format::{
     TemplateProblem, ValueType,
 };
 
-/// Records of 32 bytes, and a format over all of their fields.
+/// Records of [`RECORD_BYTES`] with the fields [`FIELDS`].
 struct Records {
     bytes: Vec<u8>,
     count: usize,
@@ -29,7 +29,7 @@ fn random(state: &mut u64) -> u64 {
 }
 
 impl Records {
-    /// Ordinary values, and with `odd` some that do not fit cells.
+    /// Creates records with ordinary values and, with `odd`, some values that do not fit cells.
     fn new(count: usize, odd: bool) -> Self {
         let mut state = 7;
         let mut bytes = Vec::new();
@@ -57,7 +57,7 @@ impl Records {
         FIELDS.map(|(_, offset, kind)| StridedColumn::new(&self.bytes, offset, RECORD_BYTES, self.count, kind).unwrap())
     }
 
-    /// Writes all rows through pages of this size.
+    /// Writes all rows through pages of `room` bytes.
     fn text(&self, format: &RowFormat, room: usize) -> String {
         let columns = self.columns();
         let rows = format.over(&columns).unwrap();
@@ -151,7 +151,7 @@ fn template_errors_have_a_location() {
     assert_eq!(printf("%x").to_string().split(':').next(), Some("template, byte 1"));
 }
 
-/// Random strings of significant characters.
+/// Random strings of the characters that have a meaning in templates.
 #[test]
 fn hostile_templates_never_panic() {
     let letters: Vec<char> = "%%%{{}}:/.0159-+ #dfegsFEGlx*\u{e9}".chars().collect();

@@ -1,4 +1,4 @@
-//! Compares row formats with the C library's `snprintf`: every letter, flag, width and precision, every path.
+//! Compares row formats with the C library's `snprintf`: every letter and flag, widths and precisions, every path.
 #![cfg(unix)]
 
 use std::ffi::{CString, c_char, c_int};
@@ -9,7 +9,7 @@ unsafe extern "C" {
     fn snprintf(buffer: *mut c_char, size: usize, format: *const c_char, ...) -> c_int;
 }
 
-/// Concatenated texts of the values by C's `snprintf`.
+/// The texts of values by C's `snprintf`, concatenated.
 struct SnprintfText {
     text: Vec<u8>,
 }
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-/// Texts of one column by a row format, through pages of `room` bytes.
+/// Returns the texts of one column by a row format, written through pages of `room` bytes.
 fn formatted(template: &str, kind: ValueType, data: &[u8], room: usize) -> Vec<u8> {
     let count = data.len() / kind.bytes();
     let columns = [StridedColumn::new(data, 0, kind.bytes(), count, kind).unwrap()];
@@ -93,7 +93,8 @@ fn check_reals(template: &str, values: &[f64]) {
     check(template, &formatted(template, ValueType::F32, &data, 4096), &SnprintfText::reals(template, wide));
 }
 
-/// Zeros, limits of the types, powers of ten and two and their neighbors, ties, runs of nines, special values.
+/// Returns zeros, limits of the types, powers of ten and two and their neighbors, ties, runs of nines, and special
+/// values.
 fn edges() -> Vec<f64> {
     let mut values = vec![0.0, f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), f64::from_bits(0xF_FFFF_FFFF_FFFF)];
     values.extend([f64::from(f32::MAX), f64::from(f32::MIN_POSITIVE), f64::from(f32::from_bits(1))]);
@@ -175,7 +176,7 @@ fn integers_with_every_flag_width_and_precision() {
     }
 }
 
-/// One of the doubles next to a decimal number that ends in 5.
+/// Returns one of the doubles next to a decimal number that ends in 5.
 fn near_tie(random: &mut Random) -> f64 {
     let integer = random.next() % 10u64.pow((random.next() % 19) as u32);
     let tie: f64 = format!("{integer}5e{}", (random.next() % 600) as i32 - 300).parse().unwrap();

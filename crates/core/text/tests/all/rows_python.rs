@@ -2,7 +2,7 @@
 
 use polyhaul_text::format::{Page, PrintfDialect, RowFormat, RowValueError, StridedColumn, ValueType};
 
-/// Bits of the values of a kind.
+/// Returns the bits of the test values of a type.
 fn values(kind: ValueType) -> &'static [u64] {
     match kind {
         ValueType::F64 => &[
@@ -132,7 +132,7 @@ fn write(template: &str, kind: ValueType, bytes: &[u8], dialect: PrintfDialect) 
     Ok(String::from_utf8(page.as_bytes().to_vec()).unwrap())
 }
 
-/// Bytes of a value of `kind` with these bits.
+/// Returns the bytes of a value of `kind` with these bits.
 fn bytes(kind: ValueType, bits: u64) -> Vec<u8> {
     let mut bytes = bits.to_le_bytes()[..kind.bytes()].to_vec();
     if cfg!(target_endian = "big") {

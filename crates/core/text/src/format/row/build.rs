@@ -1,4 +1,4 @@
-//! Compiles texts and conversions to steps, computing everything constant once.
+//! Compiles texts and conversions to steps; everything constant is computed only once.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) struct RowStep {
     pub(super) column: usize,
     /// The byte that follows, if any.
     pub(super) next: Option<u8>,
-    /// Index of the cells that hold its text, if any.
+    /// Index of the cells that hold the text of this step, if any.
     pub(super) cell: Option<u8>,
     /// Maximum length of the text in bytes, including `next`.
     pub(super) max_bytes: usize,
@@ -54,7 +54,7 @@ pub(super) struct CellFill {
     pub(super) source: CellText,
 }
 
-/// Texts of cells.
+/// Source of the texts in cells.
 #[derive(Clone, Debug)]
 pub(super) enum CellText {
     Constant(ShortText),
@@ -65,7 +65,7 @@ pub(super) enum CellText {
     Truncated(CellFiller, NumberFrame),
 }
 
-/// Padding of numbers in cells.
+/// Padding of numbers in cells, and the byte after each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberFrame {
     /// 0 without a width.
@@ -213,7 +213,7 @@ impl FormatBuilder {
         }
         for step in &mut format.steps {
             let Some(source) = CellText::from_step(step, &format.kinds) else { continue };
-            // Texts are faster without cells, unless they complete a row of cells.
+            // Constant texts and choices are faster without cells, unless the whole row then consists of cells.
             if format.fills.len() < RowFormat::MAX_CELLS && (only_cells || source.is_number()) {
                 format.fills.try_reserve(1).map_err(|_| TemplateProblem::OutOfMemory)?;
                 step.cell = Some(format.fills.len() as u8);
@@ -225,7 +225,7 @@ impl FormatBuilder {
 }
 
 impl RowStep {
-    /// Absorbs as much of the following text as possible into this step; returns the rest.
+    /// Adds as much of the following text as possible to this step; returns the rest.
     fn absorb<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let Some((&first, rest)) = text.split_first() else { return text };
         match &mut self.put {
@@ -251,7 +251,7 @@ impl RowStep {
 }
 
 impl CellText {
-    /// Cell texts of a step; `None` if it cannot use cells.
+    /// Returns the source of a step's cells; `None` if it cannot use cells.
     fn from_step(step: &RowStep, kinds: &[(usize, ValueType)]) -> Option<Self> {
         match &step.put {
             StepText::Constant(text) => Some(Self::Constant(*text)),
@@ -271,7 +271,7 @@ impl CellText {
         }
     }
 
-    /// Cell texts of numbers; `None` with flags that cells do not support.
+    /// Returns the source of cells with numbers; `None` with flags or widths that cells do not support.
     fn number(step: &RowStep, kinds: &[(usize, ValueType)], spec: &ConversionSpec, scale: &Scale) -> Option<Self> {
         let fits = spec.width + usize::from(step.next.is_some()) <= CELL_BYTES;
         if !fits || spec.plus.is_some() || spec.alternate || spec.zero {

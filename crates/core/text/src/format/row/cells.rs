@@ -1,8 +1,8 @@
-//! Cells: the texts of one column in 32 rows, 16 bytes each.
+//! Cells of 16 bytes each, which hold the texts of one column in 32 rows.
 //!
 //! Rows that consist only of cells are assembled by one 16-byte copy per cell, without branches. Numbers are
-//! right-aligned in their cells, with `-` before them, so that negative ones start one byte earlier; the byte after a
-//! number in the row is part of its cell.
+//! right-aligned in their cells, with `-` before them, so that negative numbers start one byte earlier. The byte after
+//! a number in the row is part of its cell.
 
 use super::super::pen::Pen;
 
@@ -17,9 +17,9 @@ pub(super) const CELL_BYTES: usize = 16;
 /// Texts of a column in [`ROWS`] rows.
 #[repr(C, align(64))]
 pub(super) struct Cells {
-    /// Four per array; the last array allows reading 16 bytes from any start.
+    /// Four cells per array; after the last cell, one array more allows reading 16 bytes from any start.
     pub(super) texts: [[u8; 64]; ROWS / 4 + 1],
-    /// Start of each text in its cell: below 16.
+    /// Offset of each text in its cell: below 16.
     pub(super) starts: [u8; ROWS],
     /// Length of each text: at most 16.
     pub(super) lengths: [u8; ROWS],
@@ -94,7 +94,7 @@ pub(super) struct ShortText {
 }
 
 impl ShortText {
-    /// Returns `None` if the text is longer.
+    /// Creates a short text; `None` if the text is longer than a cell.
     pub(super) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; CELL_BYTES];
         bytes.get_mut(..text.len())?.copy_from_slice(text);
@@ -121,7 +121,7 @@ impl ShortText {
     }
 }
 
-/// Without AVX-512, no cells are filled with numbers.
+/// Only x86-64 has a kernel that fills cells with numbers.
 #[cfg(not(target_arch = "x86_64"))]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CellFiller {}

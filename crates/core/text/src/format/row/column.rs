@@ -1,4 +1,4 @@
-//! One column's values: bytes with a stride, in native byte order.
+//! The values of one column: bytes with a stride, in native byte order.
 
 use std::fmt;
 
@@ -29,15 +29,15 @@ pub enum ValueType {
     F64,
     /// One byte: false for 0, true otherwise.
     Bool,
-    /// Text of at most this many bytes, padded with NUL bytes.
+    /// Bytes of text, at most this many, padded with NUL bytes.
     Bytes(usize),
-    /// UTF-8 of at most this many bytes, padded with NUL bytes: written as text in every dialect, with width and
-    /// precision in characters.
+    /// UTF-8 of at most this many bytes, padded with NUL bytes. It is written as text in every dialect; width and
+    /// precision count characters.
     Text(usize),
 }
 
 impl ValueType {
-    /// Size of one value in bytes.
+    /// Returns the size of one value in bytes.
     pub const fn bytes(self) -> usize {
         match self {
             ValueType::I8 | ValueType::U8 | ValueType::Bool => 1,
@@ -95,35 +95,35 @@ impl<'a> StridedColumn<'a> {
         Some(Self { bytes, stride_bytes, count, kind })
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Type of the values.
+    /// Returns the type of the values.
     pub fn kind(&self) -> ValueType {
         self.kind
     }
 
-    /// All bytes from a value on; empty if the value does not exist.
+    /// Returns all bytes from a value on; none if the value does not exist.
     #[inline(always)]
     fn bytes_from(&self, row: usize) -> &'a [u8] {
         self.bytes.get(row * self.stride_bytes..).unwrap_or_default()
     }
 
-    /// First `K` bytes of a value; zeros if it does not exist.
+    /// Returns the first `K` bytes of a value; zeros if it does not exist.
     #[inline(always)]
     pub(super) fn get<const K: usize>(&self, row: usize) -> [u8; K] {
         self.bytes_from(row).first_chunk().copied().unwrap_or([0; K])
     }
 
-    /// All bytes of a value.
+    /// Returns all bytes of a value.
     #[inline]
     pub(super) fn text(&self, row: usize) -> &'a [u8] {
         self.bytes_from(row).get(..self.kind.bytes()).unwrap_or_default()
     }
 
-    /// Sign (`true` if negative) and magnitude of an integer or a bool.
+    /// Returns the sign (`true` if negative) and magnitude of an integer or a bool; 0 for other types.
     #[inline(always)]
     pub(super) fn integer(&self, row: usize) -> (bool, u64) {
         let signed = |value: i64| (value < 0, value.unsigned_abs());
@@ -141,7 +141,7 @@ impl<'a> StridedColumn<'a> {
         }
     }
 
-    /// A number or bool as f64. Integers are rounded to nearest, ties to even.
+    /// Returns a number or bool as f64. Integers are rounded to nearest, ties to even.
     #[inline(always)]
     pub(super) fn real(&self, row: usize) -> f64 {
         match self.kind {
@@ -154,24 +154,24 @@ impl<'a> StridedColumn<'a> {
         }
     }
 
-    /// A bool.
+    /// Returns a bool.
     #[inline(always)]
     pub(super) fn flag(&self, row: usize) -> bool {
         self.get::<1>(row) != [0]
     }
 
-    /// `count` bools (at most [`ROWS`]), padded with false.
+    /// Returns `count` bools (at most [`ROWS`]), padded with false.
     #[inline]
     pub(super) fn flags(&self, row: usize, count: usize) -> [bool; ROWS] {
         self.block(row, count, |[byte]: [u8; 1]| byte != 0)
     }
 
-    /// `count` f32 values (at most [`ROWS`]), padded with zeros.
+    /// Returns `count` f32 values (at most [`ROWS`]), padded with zeros.
     pub(super) fn reals_f32(&self, row: usize, count: usize) -> [f32; ROWS] {
         self.block(row, count, f32::from_ne_bytes)
     }
 
-    /// `count` numbers or bools (at most [`ROWS`]) as f64, padded with zeros.
+    /// Returns `count` numbers or bools (at most [`ROWS`]) as f64, padded with zeros.
     pub(super) fn reals(&self, row: usize, count: usize) -> [f64; ROWS] {
         match self.kind {
             ValueType::I8 => self.block(row, count, |bytes| i8::from_ne_bytes(bytes).into()),
@@ -212,7 +212,7 @@ impl<'a> StridedColumn<'a> {
         for (slot, bytes) in slots.zip(bytes.chunks_exact(self.stride_bytes)) {
             *slot = value(bytes.first_chunk().copied().unwrap_or([0; K]));
         }
-        // The bytes may end before the last value's full stride.
+        // The bytes may end before the full stride of the last value.
         if let Some(last) = values[..count].last_mut() {
             *last = value(self.get(row + count - 1));
         }

@@ -12,7 +12,7 @@ pub struct TemplateError {
     pub offset: usize,
     /// Length of the invalid part in bytes; 0 if something is missing.
     pub length: usize,
-    /// What is wrong.
+    /// The kind of error.
     pub problem: TemplateProblem,
 }
 
@@ -28,11 +28,11 @@ pub enum TemplateProblem {
     TooWide,
     /// The precision exceeds [`MAX_PRECISION`].
     TooPrecise,
-    /// A numeric conversion for a text column.
+    /// A numeric conversion for a column of bytes or text.
     NotANumber(ValueType),
-    /// Texts for true and false for a column of another type.
+    /// Texts for true and false for a column of a type other than bool.
     NotABool(ValueType),
-    /// Not exactly two texts, as in `yes/no`.
+    /// Not exactly two texts separated by `/`, as in `yes/no`.
     TwoTexts,
     /// An unmatched brace; literal braces are doubled.
     UnmatchedBrace,

@@ -1,9 +1,9 @@
 //! Row formats: templates, compiled once, that turn rows of typed columns into text.
 //!
-//! A [`RowFormat`] is compiled from a `printf` template ([`RowFormat::printf`]) or from one with named fields
+//! A [`RowFormat`] is compiled from a `printf` template ([`RowFormat::printf`]) or from a template with named fields
 //! ([`RowFormat::fields`]). Binding it to [`StridedColumn`]s yields a [`BoundFormat`], which threads can share: each
-//! appends its range of rows to its own [`Page`](super::Page), without allocations or locks, complete rows only.
-//! Columns are bytes with a stride: fields of records, columns of a matrix, or separate arrays.
+//! appends its range of rows to its own [`Page`](super::Page), without allocations or locks. Only complete rows are
+//! appended. Columns are bytes with a stride: fields of records, columns of a matrix, or separate arrays.
 //!
 //! Where to look next: `template` (both notations), `spec` (one conversion), `build` (from template to steps), `run`
 //! (the loops), `cells` and `x86` (the fast path for most values on CPUs with AVX-512), `number`, `text` and `python`
@@ -78,18 +78,18 @@ pub struct RowFormat {
 impl RowFormat {
     /// Compiles a `printf` template: one conversion per column, in order.
     ///
-    /// Supports `%d %i %u` (synonyms: the value determines the sign; floats are truncated), `%f %F %e %E %g %G`
-    /// (integers are converted to f64), `%s` and `%%`; the flags `- + space 0 #`; a width up to [`MAX_WIDTH`] and a
-    /// precision up to [`MAX_PRECISION`]. All digits are exact. Bools count as 0 and 1 except with `%s`; byte columns
-    /// accept only `%s`. Everything else is an error: other letters, `*`, length modifiers, too few or too many
-    /// columns.
+    /// Supports `%d %i %u` (synonyms, except that `%u` ignores `+` and space in C: the value determines the sign, and
+    /// floats are truncated), `%f %F %e %E %g %G` (integers are converted to f64), `%s` and `%%`; the flags `- + space
+    /// 0 #`; a width up to [`MAX_WIDTH`] and a precision up to [`MAX_PRECISION`]. All digits are exact. Bools count as
+    /// 0 and 1 except with `%s`; byte and text columns accept only `%s`. Everything else is an error: other letters,
+    /// `*`, length modifiers, too few or too many columns.
     pub fn printf(template: &str, columns: &[ValueType], dialect: PrintfDialect) -> Result<Self, TemplateError> {
         let mut builder = FormatBuilder::new(dialect);
         template::printf(template.as_bytes(), columns, &mut builder)?;
         builder.finish().map_err(|problem| problem.at(0, template.len()))
     }
 
-    /// Compiles a template with named fields; `field` returns the column index and type of a field.
+    /// Compiles a template with named fields; `field` returns the column index and type of the field with a name.
     ///
     /// | notation | text |
     /// |---|---|
@@ -120,7 +120,8 @@ impl RowFormat {
         self.max_bytes
     }
 
-    /// Binds the format to its columns.
+    /// Binds the format to its columns. Fails if one is missing, or has a different type than the format was compiled
+    /// for.
     pub fn over<'a>(&'a self, columns: &'a [StridedColumn<'a>]) -> Result<BoundFormat<'a>, ColumnsError> {
         let mut count = usize::MAX;
         for &(column, expected) in &self.kinds {
@@ -143,15 +144,15 @@ pub struct BoundFormat<'a> {
 }
 
 impl BoundFormat<'_> {
-    /// Number of rows: the length of the shortest column in use. Unlimited without columns.
+    /// Returns the number of rows: the length of the shortest column in use, or `usize::MAX` if no column is in use.
     pub fn count(&self) -> usize {
         self.count
     }
 
     /// Appends the rows of a range while they fit; returns the number of rows written.
     ///
-    /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. Returns 0 only if a
-    /// single row is longer than the room, or if the range is empty. Never allocates.
+    /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. Returns 0 only if the
+    /// first row is longer than the room, or if the range is empty. Never allocates.
     ///
     /// Fails if a value cannot be converted, such as NaN with an integer conversion; the page is then unchanged.
     pub fn write(&self, page: &mut Page<'_>, rows: Range<usize>) -> Result<usize, RowValueError> {
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use crate::format::fixed::Scale;
 
-    /// Whether cells are used affects only the speed, so check it here.
+    /// Cells affect only the speed, so no other test checks that they are used.
     #[test]
     fn plain_numbers_go_into_cells_where_the_cpu_can() {
         let can = usize::from(CellFiller::if_possible(Scale::new(2), None).is_some());
@@ -191,7 +192,7 @@ mod tests {
                 assert_eq!(cells(template, kind), (2 * can, 2), "{template} of {kind}");
             }
         }
-        // Texts use cells only if that completes the row.
+        // Texts use cells only if the whole row then consists of cells.
         assert_eq!(cells("v %.6f, %.6f\n", ValueType::F32), (4 * can, 4));
         assert_eq!(cells("v %.6f, %e\n", ValueType::F32), (can, 4));
         assert_eq!(cells("%+.6f %016.3f\n", ValueType::F32), (0, 2));

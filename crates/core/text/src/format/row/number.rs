@@ -59,8 +59,8 @@ impl NumberConversion {
             return pen;
         }
         let value = value.trunc();
-        // SAFETY: the whole part of an f64 has at most 309 digits (39 where the column is of f32), which `max_bytes`
-        // counts, and a sign; the 32 bytes more are within `SLACK`.
+        // SAFETY: the whole part of an f64 has at most 309 digits (39 if the column is of f32), which `max_bytes`
+        // counts together with a sign; the 32 bytes more are within `SLACK`.
         unsafe { self.integer(pen, value < 0.0, |pen| exact::magnitude(pen, value.abs(), 0), value == 0.0) }
     }
 
@@ -120,7 +120,7 @@ impl NumberConversion {
         }
     }
 
-    /// Stores infinities and NaN.
+    /// Stores an infinity or NaN.
     ///
     /// # Safety
     /// As for [`put`](Self::put).

@@ -5,7 +5,7 @@ use super::super::pen::Pen;
 use super::super::scientific::put_exponent;
 use super::super::shortest;
 
-/// Stores an f64 as `str(np.float64(value))`.
+/// Stores an f64 as `str(np.float64(value))`: in plain notation from 10^-4 to below 10^16, otherwise with an exponent.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more.
@@ -18,7 +18,8 @@ pub(super) unsafe fn put_f64(pen: Pen, value: f64) -> Pen {
     shortest::digits_of_f64(value, |text| unsafe { put(pen, value, [1e16; 2], text) })
 }
 
-/// Stores an f32 as `str(np.float32(value))`: in plain notation below 10^6, or with NumPy before 2.4 below 10^16.
+/// Stores an f32 as `str(np.float32(value))`: in plain notation from 10^-4 to below 10^6 (with NumPy before 2.4, below
+/// 10^16), otherwise with an exponent.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more.
@@ -40,7 +41,8 @@ fn word(value: f64) -> &'static [u8] {
     }
 }
 
-/// Stores values below the first limit in plain notation; below the second, `text` is plain already.
+/// Stores values from 1e-4 to below the first limit in plain notation, others with an exponent; below the second limit,
+/// `text` is already plain.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, at most 24 bytes.
@@ -65,7 +67,7 @@ unsafe fn put_reformatted(pen: Pen, value: f64, plain: bool, text: &[u8]) -> Pen
         let (first, rest) = digits.text().split_at(1);
         let pen = pen.put([b'-'], usize::from(value < 0.0));
         if plain {
-            // Integers from 10^12 on; all other texts are plain already.
+            // Integers from 10^12 on: all other texts are already plain.
             let whole = (digits.exponent.max(0) as usize + 1).max(digits.count);
             return pen.copy(digits.text()).open_gap(0, whole - digits.count, b'0').copy(b".0");
         }

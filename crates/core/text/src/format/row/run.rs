@@ -11,7 +11,7 @@ use super::error::RowValueError;
 use super::spec::MAX_WIDTH;
 use super::{BoundFormat, RowFormat};
 
-/// Maximum length of a number in bytes.
+/// Maximum length in bytes of a number and the byte after it.
 const VALUE_BYTES: usize = MAX_WIDTH + 2;
 
 impl BoundFormat<'_> {
@@ -49,7 +49,7 @@ impl BoundFormat<'_> {
         }
     }
 
-    /// Fills all other cells; returns a bit for each column that is ready.
+    /// Fills all other cells; returns a bit for each column of cells that can be used for these rows.
     fn fill(&self, cells: &mut [Cells], row: usize, count: usize) -> u64 {
         let mut ready = 0;
         for (index, (cells, fill)) in cells.iter_mut().zip(&self.format.fills).enumerate() {
@@ -75,7 +75,7 @@ impl BoundFormat<'_> {
         ready
     }
 
-    /// Appends the rows of a block.
+    /// Appends as many rows of a block as fit.
     fn block(&self, page: &mut Page<'_>, cells: &[Cells], ready: u64, row: usize, count: usize) -> BlockOutcome {
         let steps = &self.format.steps;
         let cells = &cells[..self.format.fills.len().min(cells.len())];
@@ -182,7 +182,7 @@ impl BoundFormat<'_> {
         unsafe { fixed::fixed(pen, value, scale) }
     }
 
-    /// Calls `piece` with the pieces of a possibly long text.
+    /// Calls `piece` with the pieces of the text of a step, which may be long.
     fn pieces(&self, step: &RowStep, row: usize, mut piece: impl FnMut(&[u8])) {
         let texts = |range: &Range<usize>| self.format.texts.get(range.clone()).unwrap_or_default();
         match (&step.put, self.columns.get(step.column)) {
@@ -305,6 +305,6 @@ unsafe fn cell_columns<const N: usize>(mut pen: Pen, cells: [&Cells; N], count: 
 }
 
 impl RowFormat {
-    /// Maximum number of cell columns.
+    /// Maximum number of columns of cells.
     pub(super) const MAX_CELLS: usize = 64;
 }

@@ -10,11 +10,11 @@ pub const MAX_WIDTH: usize = 400;
 
 /// The `printf` that a row format follows where implementations differ.
 ///
-/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces despite `0`, ignores `0` if an integer has a
-/// precision, and writes nothing for 0 with `%.0d`. Python writes `nan`, always pads with zeros, and writes `0`. For
-/// text, C means this crate's own notation (shortest digits as in [`super::super::Page::shortest_f64`], `true` and
-/// `false`, bytes up to the first NUL), and Python means `str` of a NumPy scalar (`1.0`, `1e-05`, `True`, `b'text'`,
-/// bytes without trailing NULs).
+/// C keeps the sign of NaN (`-nan`), pads infinities and NaN with spaces despite the flag `0`, ignores this flag if an
+/// integer has a precision, and writes nothing for 0 with `%.0d`. In these cases, Python writes `nan`, pads with zeros,
+/// and writes `0`. For text, C means this crate's own notation (shortest digits as in
+/// [`super::super::Page::shortest_f64`], `true` and `false`, bytes up to the first NUL), and Python means `str` of a
+/// NumPy scalar (`1.0`, `1e-05`, `True`, `b'text'`, bytes without trailing NULs).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrintfDialect {
     /// Like C's `printf` (glibc).
@@ -25,7 +25,7 @@ pub enum PrintfDialect {
     OlderNumpy,
 }
 
-/// Conversion of a letter.
+/// Kind of conversion, selected by its letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conversion {
     Integer,
@@ -40,7 +40,7 @@ pub(super) enum Conversion {
 pub(super) struct ConversionSpec {
     pub(super) conversion: Conversion,
     pub(super) upper: bool,
-    /// `u`: C omits the `+`.
+    /// The letter is `u`: C ignores the flags `+` and space.
     pub(super) unsigned: bool,
     pub(super) left: bool,
     pub(super) zero: bool,
@@ -52,7 +52,7 @@ pub(super) struct ConversionSpec {
 }
 
 impl ConversionSpec {
-    /// A value without flags, width or precision.
+    /// The plain value, as text without flags, width or precision.
     pub(super) const AS_IS: Self = Self {
         conversion: Conversion::Text,
         upper: false,
@@ -70,7 +70,7 @@ impl ConversionSpec {
     /// A number with fixed digits, without flags or width.
     pub(super) const PLAIN_FIXED: Self = Self { conversion: Conversion::Fixed, ..Self::AS_IS };
 
-    /// Parses flags, width, precision and letter at `start`; returns the end.
+    /// Parses flags, width, precision and letter at `start`; also returns the offset after them.
     pub(super) fn parse(template: &[u8], start: usize) -> Result<(Self, usize), TemplateError> {
         let mut spec = Self::AS_IS;
         let mut offset = start;
@@ -121,7 +121,7 @@ impl ConversionSpec {
         Ok(())
     }
 
-    /// Digits after the point, or significant digits.
+    /// Returns the number of digits after the point (for `%g`, of significant digits): the precision, or 6 by default.
     pub(super) fn digits(&self) -> usize {
         self.precision.unwrap_or(6)
     }
@@ -131,7 +131,7 @@ impl ConversionSpec {
         self.width == 0 && self.plus.is_none() && !self.alternate && !self.upper
     }
 
-    /// Maximum length of the text of a value of type `kind`, in bytes.
+    /// Returns the maximum length of the text of a value of type `kind`, in bytes.
     pub(super) fn max_bytes(&self, kind: ValueType) -> usize {
         let whole = match kind {
             ValueType::F32 => 39,

@@ -5,7 +5,7 @@ use super::column::ValueType;
 use super::error::{TemplateError, TemplateProblem};
 use super::spec::{ConversionSpec, PrintfDialect};
 
-/// Parses a `printf` template: `%` conversions, one per column in order.
+/// Parses a `printf` template, in which `%` conversions refer to the columns in order.
 pub(super) fn printf(template: &[u8], columns: &[ValueType], builder: &mut FormatBuilder) -> Result<(), TemplateError> {
     let mut offset = 0;
     let mut column = 0;
@@ -52,7 +52,7 @@ pub(super) fn fields(
     builder.text(&template.as_bytes()[offset..]).map_err(|problem| problem.at(offset, template.len() - offset))
 }
 
-/// Parses the text between two braces, starting at `offset`.
+/// Parses the text between two braces, which starts at `offset`.
 fn field_text(
     inner: &str,
     offset: usize,

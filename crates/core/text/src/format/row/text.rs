@@ -12,7 +12,7 @@ pub(super) struct BytesConversion {
 }
 
 impl BytesConversion {
-    /// Calls `piece` with the pieces of a value's text, at most `spec.max_bytes` in total.
+    /// Calls `piece` with the pieces of a value's text, at most `spec.max_bytes` bytes in total.
     pub(super) fn pieces(&self, column: &StridedColumn<'_>, row: usize, mut piece: impl FnMut(&[u8])) {
         let bytes = column.text(row);
         if let ValueType::Text(_) = column.kind() {

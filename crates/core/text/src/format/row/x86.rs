@@ -1,7 +1,7 @@
 //! Fills cells with AVX-512.
 //!
-//! A vector holds eight values of at most eight digits, or four of up to 13 digits (by [`super::super::x86`]). Larger
-//! values and unresolved ties are left to the portable writers.
+//! A vector holds eight values of at most eight digits, or four of up to 13 digits (with [`super::super::x86`]). Larger
+//! values, and products that are ties only because they were rounded, are left to the portable writers.
 
 use crate::arch::*;
 
@@ -14,12 +14,12 @@ use super::cells::{Cells, ROWS};
 pub(super) struct CellFiller {
     wide: LinePlan,
     narrow: Option<NarrowFiller>,
-    /// End of each text within its 16 bytes.
+    /// Offset of the end of each text in its cell.
     end: u8,
 }
 
 impl CellFiller {
-    /// Creates a filler for texts with `scale`'s digits, followed by `next`; `None` unless this CPU has the
+    /// Creates a filler for numbers with the digits of `scale`, followed by `next`; `None` unless this CPU has the
     /// instructions.
     pub(super) fn if_possible(scale: &Scale, next: Option<u8>) -> Option<Self> {
         let byte = next.unwrap_or_default();
@@ -46,7 +46,7 @@ impl CellFiller {
         let slots = cells.starts.iter_mut().zip(&mut cells.lengths);
         for (row, ((start, length), value)) in slots.zip(values).enumerate() {
             let first = (firsts[row / 4] >> (row % 4 * 16)) as u16;
-            // There is at least one digit, and a byte for the sign before any digits.
+            // There is at least one digit, and a byte for the sign before the digits.
             *start = (first.trailing_zeros() as u8).saturating_sub(u8::from(value.is_negative()));
             *length = self.end - (*start).min(self.end);
         }
@@ -61,14 +61,14 @@ struct NarrowFiller {
     /// For each byte of a cell, its source among the digits of values 0 to 3, and of values 4 to 7.
     orders: [[u8; 64]; 2],
     template: [u8; 64],
-    /// A bit for each byte of a cell that comes from the digits, or from the `-` that replaces leading ones.
+    /// A bit for each byte of a cell that comes from the digits, or from the `-` that replaces leading zeros.
     digits: u64,
     power: f64,
     /// Maximum number of leading bits (8 per digit) to drop.
     max_dropped: u64,
-    /// Position of the first of eight digits in a cell.
+    /// Offset of the first of eight digits in a cell.
     first: u64,
-    /// End of the text in a cell.
+    /// Offset of the end of the text in a cell.
     end: u64,
 }
 
@@ -149,8 +149,8 @@ impl NarrowFiller {
         let start = _mm512_sub_epi64(first, negative);
         let length = _mm512_sub_epi64(_mm512_set1_epi64(self.end as i64), start);
         // SAFETY: `fill` calls this with `index` 0 to 3. 8 bytes at `8 * index` are inside the 32 of `starts` and
-        // `lengths`, and cells `2 * index` and `2 * index + 1` inside the 9 of `texts`. `template` and each order are
-        // 64 bytes.
+        // `lengths`, and elements `2 * index` and `2 * index + 1` are among the 9 of `texts`. `template` and each order
+        // are 64 bytes.
         unsafe {
             _mm_storel_epi64(cells.starts.as_mut_ptr().add(8 * index).cast(), _mm512_cvtepi64_epi8(start));
             _mm_storel_epi64(cells.lengths.as_mut_ptr().add(8 * index).cast(), _mm512_cvtepi64_epi8(length));

@@ -27,12 +27,12 @@ impl Random {
         choices[self.below(choices.len())]
     }
 
-    /// A string of random characters from an alphabet.
+    /// Returns a string of random characters from an alphabet.
     pub fn word(&mut self, alphabet: &[u8], size: usize) -> String {
         (0..size).map(|_| char::from(alphabet[self.below(alphabet.len())])).collect()
     }
 
-    /// A number with `count` digits and no leading zeros.
+    /// Returns a number with `count` digits and no leading zeros.
     pub fn digits(&mut self, count: usize) -> String {
         self.word(b"123456789", 1) + &self.word(b"0123456789", count - 1)
     }
@@ -46,7 +46,7 @@ pub fn padded(text: &[u8]) -> Vec<u8> {
     padded
 }
 
-/// Every window of a text, on every level.
+/// Calls `visit` with each window of a text, indexed on every level.
 pub fn windows(text: &[u8], mut visit: impl FnMut(&[Window<'_>])) {
     let padded = padded(text);
     let end = padded.len() - PADDING;
@@ -68,12 +68,12 @@ pub fn windows(text: &[u8], mut visit: impl FnMut(&[Window<'_>])) {
     }
 }
 
-/// A line of a window, without its newline.
+/// Returns a line of a window, without its newline.
 pub fn line_of<'a>(window: Window<'a>, line: usize) -> &'a [u8] {
     &window.padded[window.index.line_start(line)..window.index.lines()[line].newline as usize]
 }
 
-/// Words after the keyword at the start of the line.
+/// Returns the words after the keyword at the start of a line; `None` if it does not start with the keyword.
 pub fn words<'a>(line: &'a [u8], keyword: &str) -> Option<Vec<&'a str>> {
     let rest = line.strip_prefix(keyword.as_bytes())?;
     let is_separated = rest.first().is_none_or(|&byte| is_space(byte));
