@@ -9,8 +9,9 @@ use tracing::{debug, trace};
 /// Emits a recording to the current subscriber with the target `polyhaul`: at level DEBUG an event `section` per
 /// section and an event `file` per source and sink, at level TRACE an event `span` per span.
 ///
-/// Times (`start_ns`, `elapsed_ns`) are nanoseconds since the trace was created. A span has its `thread` number,
-/// `phase` and `lane`; calls also have `file` and `bytes`, other spans a `chunk` number (see [`SpanRecord::value`]).
+/// `start_ns` is the time since the trace was created, `elapsed_ns` a duration, both in nanoseconds. A span has its
+/// `thread` number, `phase` and `lane`; calls also have `file` and `bytes`, other spans a `chunk` number (see
+/// [`SpanRecord::value`]).
 pub fn to_tracing(recording: &Recording) {
     for section in &recording.sections {
         let elapsed_ns = section.end_ns.saturating_sub(section.start_ns);

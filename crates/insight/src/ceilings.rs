@@ -20,7 +20,7 @@ pub struct Ceilings {
     pub cores_side_by_side: f64,
     /// Cores used by other programs during the measurement; 0 if unknown.
     pub other_load: f64,
-    /// Reading an uncached file with all cores; `None` if the page cache cannot be dropped.
+    /// Reading an uncached file with all cores; `None` if this was not or could not be measured.
     pub cold_read: Option<f64>,
     /// Reading a cached file.
     pub cached_read: f64,
@@ -30,7 +30,7 @@ pub struct Ceilings {
     pub write: f64,
     /// Writing a new file and syncing it to the disk.
     pub write_sync: f64,
-    /// Cost of a read of a few bytes, in nanoseconds.
+    /// Duration of a read of a few bytes, in nanoseconds.
     pub small_read_ns: f64,
     /// Copying memory that is already mapped.
     pub copy: f64,
@@ -99,7 +99,7 @@ impl Unpacking {
 const QUIET: f64 = 0.1;
 
 impl Ceilings {
-    /// Whether the machine was quiet enough for the figures to serve as a reference.
+    /// Returns whether the machine was quiet enough for the figures to serve as a reference.
     pub fn is_quiet(&self) -> bool {
         self.other_load <= QUIET * self.cores.max(1) as f64
     }

@@ -114,8 +114,8 @@ impl Json {
     }
 }
 
-/// Appends `value` escaped, so that it cannot end a string, script or HTML comment, or control a terminal. Active
-/// characters become `\uXXXX`.
+/// Appends `value` escaped, so that it cannot end a string, script or HTML comment, or control a terminal. The markup
+/// characters `<`, `>`, `&` and `'` and active characters become `\uXXXX`.
 fn escape(out: &mut String, value: &str) {
     for c in value.chars() {
         match c {

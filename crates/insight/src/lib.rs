@@ -1,9 +1,10 @@
 //! Analysis of recorded jobs: verdicts, reports, charts.
 //!
-//! Reads and writes no assets. `ceilings` holds the maximum rates of a machine, `moved` the bytes moved by format,
-//! `model` estimates load times from both, and `verdict` determines the bottleneck of a job. `sweep` compares ways of
-//! storing an asset. Reports are an HTML page (`html`), an SVG picture (`svg`), a trace for Perfetto (`perfetto`) or
-//! events of the `tracing` crate (`bridge`); `document` writes the files. `sampler` samples the process during a job.
+//! Reads and writes no assets. `ceilings` holds the maximum rates of a machine, which `measure` measures, and `moved`
+//! the bytes moved by format; `model` estimates load times from both, and `verdict` determines the bottleneck of a job.
+//! `sweep` compares storage variants of an asset. Reports are an HTML page (`html`), an SVG picture (`svg`), a trace
+//! for Perfetto (`perfetto`) or events of the `tracing` crate (`bridge`); `document` writes the files. `sampler`
+//! samples the process during a job.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -21,7 +21,7 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// Duration at a speed in cores.
+    /// Duration of the stage with a combined throughput of `speed` cores.
     pub(super) fn at(self, speed: f64) -> f64 {
         self.disk.max(self.serial).max((self.cores + self.serial) / speed)
     }
@@ -98,14 +98,14 @@ pub fn load_seconds(list: &[Moved], threads: usize, rate: Option<f64>, ceilings:
     each.sum()
 }
 
-/// Phases of readers, independent of file contents.
+/// Phases in which readers work, excluding I/O, waits and decompression.
 const READING: [Phase; 8] =
     [Phase::Cut, Phase::Parse, Phase::Place, Phase::Build, Phase::Decode, Phase::Transform, Phase::Draw, Phase::Other];
 
 impl Ceilings {
-    /// Calibrates the readers to a recorded load of `list`: a byte of text may take more or less work than in the
-    /// measured text (instances, long names, short numbers). Disk, memory and codec rates stay the same; so do
-    /// all rates if the ceilings lack a format.
+    /// Returns the ceilings with the rates of readers calibrated to a recorded load of `list`: a byte of text may take
+    /// more or less work than in the measured text (instances, long names, short numbers). Disk, memory and codec rates
+    /// stay the same; so do all rates if the ceilings lack a format or no reading was recorded.
     pub fn as_loaded(&self, list: &[Moved], seen: &Recording) -> Ceilings {
         let totals = seen.totals();
         let seconds = READING.iter().map(|&phase| totals.total(phase)).sum::<u64>() as f64 / 1e9;
@@ -133,8 +133,9 @@ pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
 
 /// Seconds for one core to decompress `bytes` to `plain_bytes`.
 ///
-/// The time per uncompressed byte grows linearly with its compressed size: a line through the two kinds of data
-/// measured, but at least half of the faster one. With only one kind measured, its rate applies to all data.
+/// The time per uncompressed byte grows linearly with the compressed size per uncompressed byte: a line through the two
+/// kinds of data measured, but at least half the time of the faster kind. With only one kind measured, its rate applies
+/// to all data.
 pub(super) fn unpacking_seconds(ceilings: &Ceilings, codec: Codec, [bytes, plain_bytes]: [u64; 2]) -> Option<f64> {
     let name = codec.to_string();
     let mut measured = ceilings.unpacking.iter().filter(|unpacking| unpacking.codec == name && unpacking.rate > 0.0);

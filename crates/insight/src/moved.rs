@@ -1,11 +1,10 @@
-//! Bytes moved by jobs, by format and compression.
+//! Bytes moved by jobs, by format and codec, since rates differ between formats and codecs.
 //!
-//! A report sums them over files read and written, and verdicts are computed from them: rates differ between formats.
-//! Estimating times is up to `verdict::best`.
+//! Reports sum them over the files read and written. `model` and `verdict::best` estimate times from them.
 
 use polyhaul_bytes::Codec;
 
-/// Bytes read or written in one format with one compression.
+/// Bytes read or written in one format with one codec.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Moved {
@@ -13,7 +12,7 @@ pub struct Moved {
     pub format: Option<&'static str>,
     /// Compression codec.
     pub codec: Option<Codec>,
-    /// Whether the job waited until they were on the disk.
+    /// Whether the job waited until the bytes were on the disk.
     pub durable: bool,
     /// Stored size in bytes.
     pub bytes: u64,
@@ -41,13 +40,14 @@ impl Moved {
         Moved { stream_bytes: plain_bytes, ..self.compressed(codec, plain_bytes) }
     }
 
-    /// The same bytes, for a job that waited until they were on the disk, if `durable`.
+    /// The same bytes; if `durable`, the job waited until they were on the disk.
     #[must_use]
     pub fn durable(self, durable: bool) -> Moved {
         Moved { durable, ..self }
     }
 
-    /// Adds to the entry of `list` with the same properties, or appends one unless empty.
+    /// Adds the sizes to the entry of `list` with the same format, codec and durability. If there is none, appends an
+    /// entry, unless the stored size is 0.
     pub fn add_to(self, list: &mut Vec<Moved>) {
         let kind = |moved: &Moved| (moved.format, moved.codec, moved.durable);
         match list.iter_mut().find(|moved| kind(moved) == kind(&self)) {
@@ -57,7 +57,7 @@ impl Moved {
                 entry.stream_bytes += self.stream_bytes;
             }
             None if self.bytes == 0 => {}
-            // Linear search: at most one entry per format and codec.
+            // Linear search: at most two entries per format and codec.
             None => list.push(self),
         }
     }

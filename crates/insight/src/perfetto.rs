@@ -184,7 +184,7 @@ impl Events<'_> {
     }
 
     /// Writes the values of a counter in order, dropping unchanged values and values less than `apart_ns` after the
-    /// previous one.
+    /// previous one, except for the last.
     fn counter(&mut self, name: &str, apart_ns: u64, points: impl Iterator<Item = (u64, f64)>) -> io::Result<()> {
         let mut shown: Option<(u64, f64)> = None;
         let mut waiting = None;
@@ -232,7 +232,7 @@ fn category(phase: Phase) -> &'static str {
     }
 }
 
-/// Whether spans of the phase have a chunk number, like those of the scheduler.
+/// Returns whether spans of the phase have a chunk number, as the scheduler's spans do.
 fn has_chunk(phase: Phase) -> bool {
     !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
 }

@@ -43,8 +43,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Samples immediately, at intervals of `every` (clamped to between 1 ms and 1 h), and on drop. If no thread can be
-    /// started, samples only at the start and end.
+    /// Starts sampling: immediately, at intervals of `every` (clamped to between 1 ms and 1 h), and on drop. If no
+    /// thread can be started, samples only at the start and end.
     pub fn start(trace: &Trace, every: Duration) -> Sampler {
         let every = every.clamp(EVERY[0], EVERY[1]);
         let is_done = Arc::new(AtomicBool::new(false));

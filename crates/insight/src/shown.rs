@@ -74,7 +74,7 @@ pub(super) struct Steps {
 }
 
 impl Extent {
-    /// From the start of the first span or section to the end of the last; without any, the range of the samples.
+    /// The range from the start of the first span or section to the end of the last; without any, that of the samples.
     pub(super) fn from_recording(recording: &Recording) -> Extent {
         let spans = recording.threads.iter().flat_map(|thread| &thread.spans).map(|span| (span.start_ns, span.end_ns));
         let sections = recording.sections.iter().map(|section| (section.start_ns, section.end_ns));
@@ -171,8 +171,8 @@ fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64
     bars.extend(groups(spans, extent, below_ns).filter_map(|group| bar(group, level)));
 }
 
-/// Groups spans shorter than `below_ns` by the `below_ns` interval in which they start. Longer spans form their own
-/// groups.
+/// Groups spans shorter than `below_ns` by the `below_ns` interval in which they start. Each longer span forms a group
+/// of its own.
 fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
     let place = move |span: &SpanRecord| (span.start_ns - extent.start_ns).checked_div(below_ns);
     let is_short = move |span: &SpanRecord| span.end_ns - span.start_ns < below_ns;
@@ -202,7 +202,7 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     Some(Bar { start_ns, end_ns, phase: longest, lane, level, what })
 }
 
-/// Sums over steps of at most 10 ms, which yields hundreds of steps; longer steps if there would be thousands.
+/// Sums over at least about 500 steps of at most 10 ms; the steps are longer if there would be more than [`MAX_STEPS`].
 pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     let step_ns = step(extent.length_ns());
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
@@ -233,7 +233,7 @@ pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     Steps { step_ns, read_bytes, written_bytes, computing, calling }
 }
 
-/// Whether a call is output; `None` if its bytes do not cross the process boundary.
+/// Returns whether a call is output; `None` if its bytes do not cross the process boundary.
 fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
     match span.phase {
         Phase::Read => Some(false),

@@ -36,8 +36,9 @@ struct Chart<'a> {
 
 /// Renders a job as SVG: 1200 wide, height by number of threads, on white, with common sans-serif fonts.
 ///
-/// Shows the verdict in one line, a row per thread in phase colors, and read and write rates in steps of 10 ms or less
-/// next to the machine's ceilings. The requirements for the trace are those of [`html`](super::html()).
+/// Shows the verdict in one line, a row per thread in phase colors, and read and write rates in steps of at most 10 ms
+/// (more if the job takes over 40 s) next to the machine's ceilings. The requirements for the trace are those of
+/// [`html`](super::html()).
 ///
 /// ```
 /// use polyhaul_insight::{Heading, svg};

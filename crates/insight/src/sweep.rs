@@ -1,7 +1,7 @@
-//! Compares ways of storing one asset at several device rates: crossing points and advice.
+//! Compares storage variants of one asset at several device rates: crossing points and advice.
 //!
-//! Pure; the command measures. Curves are piecewise linear on logarithmic axes. The chart is in `sweep/chart.rs`;
-//! predictions come from `model`.
+//! Measures nothing: the command does that. Curves are piecewise linear on logarithmic axes. The chart is in
+//! `sweep/chart.rs`; predictions come from `model`.
 
 mod chart;
 
@@ -20,7 +20,7 @@ pub struct Sweep {
     pub stored: Vec<Stored>,
     /// One cell per variant, thread count and device, in any order.
     pub cells: Vec<Cell>,
-    /// Whether it was interrupted before all cells ran as often as requested.
+    /// Whether the sweep was interrupted before all cells ran as often as requested.
     pub is_interrupted: bool,
 }
 
@@ -44,11 +44,11 @@ pub struct Cell {
     pub threads: usize,
     /// Device read from.
     pub device: Device,
-    /// Measured times; `None` if it did not run.
+    /// Measured times; `None` if the cell did not run.
     pub measured: Option<Times>,
     /// Predicted time in seconds, if known.
     pub predicted_seconds: Option<f64>,
-    /// Why it did not run, or how it ran.
+    /// Reason why the cell did not run, or a remark on its run.
     pub note: Option<String>,
 }
 
@@ -77,7 +77,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Summarizes load times; `None` if empty.
+    /// Summarizes load times; `None` if there are none.
     pub fn from_seconds(mut seconds: Vec<f64>) -> Option<Times> {
         seconds.sort_by(f64::total_cmp);
         let median = *seconds.get(seconds.len() / 2)?;
@@ -88,13 +88,13 @@ impl Times {
 /// The device rate at which two variants load equally fast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Crossing {
-    /// Variant that is faster below, as an index into [`Sweep::stored`].
+    /// Variant that is faster below the rate, as an index into [`Sweep::stored`].
     pub below: usize,
-    /// Variant that is faster above.
+    /// Variant that is faster above the rate.
     pub above: usize,
     /// Rate in bytes per second.
     pub rate: f64,
-    /// Load time there, in seconds.
+    /// Load time at the rate, in seconds.
     pub seconds: f64,
 }
 
@@ -152,7 +152,7 @@ impl Sweep {
         self.cells.iter().find(|cell| (cell.stored, cell.threads, cell.device) == (stored, threads, device))
     }
 
-    /// Whether any cell ran.
+    /// Returns whether any cell ran.
     pub fn is_measured(&self) -> bool {
         self.cells.iter().any(|cell| cell.measured.is_some())
     }
@@ -191,8 +191,9 @@ impl Sweep {
         self.devices().into_iter().filter_map(point).collect()
     }
 
-    /// The best variant for a device. Prefers the original, then `before`, if as good, since neither requires a change.
-    /// `None` if the time of any variant is unknown: it may be the best.
+    /// The best variant for a device; `None` if the time of any variant is unknown, since that variant may be the best.
+    /// Prefers the original, then `before` (the choice for the previous rate), if they take at most 5 % longer than the
+    /// fastest: neither requires a change.
     fn choice(&self, threads: usize, device: Device, before: Option<usize>) -> Option<usize> {
         let seconds = |stored| self.cell(stored, threads, device)?.shown_seconds();
         let times: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
@@ -212,8 +213,8 @@ impl Sweep {
         choices
     }
 
-    /// Advice on how to store the asset for which devices, as sentences without a period. Consistent with the table:
-    /// uses predictions for cells that did not run, and ignores differences below 5 %.
+    /// Advice on the variant to store for each range of device rates, as sentences without a period. Consistent with
+    /// the table: uses predictions for cells that did not run, and ignores differences below 5 %.
     pub fn advice(&self, threads: usize) -> Vec<String> {
         if self.stored.len() < 2 {
             return Vec::new();
@@ -311,7 +312,7 @@ fn two_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// The crossing of two curves; requires a difference above noise on either side.
+/// The crossing of two curves; `None` unless each curve is lower than the other by more than noise on one side of it.
 fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
     // Common points: ln rate, ln seconds, difference.
     let shared = curves[first].iter().filter_map(|&(x, a)| {

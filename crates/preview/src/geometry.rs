@@ -15,7 +15,7 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::Cancel;
 use std::ops::Range;
 
-/// Faces or line segments per leaf. (Building and casting together are a third faster with 4 than with 1 or 16.)
+/// Faces or line segments per leaf: a compromise between building and casting (`cargo xtask bench preview`).
 const TOGETHER: usize = 4;
 
 /// A range of faces of a part, or of corners of a line.

@@ -83,7 +83,8 @@ impl Packet {
         tree.nodes.first().map_or(f32::INFINITY, |root| self.rows_that_meet(local, root.aabb(), Rows::MAX).1)
     }
 
-    /// Transforms the packet: applies the matrix with the columns `x`, `y` and `z` to directions; `origin` is already transformed.
+    /// Transforms the packet: applies the matrix with the columns `x`, `y` and `z` to directions; `origin` is already
+    /// transformed.
     #[inline(always)]
     pub(crate) fn moved(&mut self, [x, y, z]: &Matrix3<f32>, origin: Vector<f32>) -> LocalPacket {
         self.work += MOVE_WORK;
@@ -216,8 +217,8 @@ impl Packet {
 
     /// Tests a triangle with corners relative to the ray origin. A ray is inside if it lies on the same side of the
     /// three planes through the origin and an edge. Adjacent triangles share such a plane, and the products of `cross`
-    /// are rounded before they are subtracted, so both get exactly opposite normals: no ray passes between them. (glam's
-    /// `cross` fuses operations on aarch64.)
+    /// are rounded before they are subtracted, so both get exactly opposite normals: no ray passes between them.
+    /// (glam's `cross` fuses operations on aarch64.)
     #[inline(always)]
     fn meet_triangle(&mut self, local: &LocalPacket, [a, b, c]: [Vector<f32>; 3], record: u64, rows: Rows) {
         self.work += NODE_WORK + ROW_WORK * u64::from(rows.count_ones());

@@ -5,7 +5,7 @@
 
 use libc::pid_t;
 
-/// Scheduling delay per stop, caused by switching to the tracer and back, without contention (measured: 190 to 260).
+/// Scheduling delay per stop, caused by switching to the tracer and back, without contention.
 const HAND_OVER_NS: u64 = 250;
 
 /// Delay of a thread that is already accounted for.

@@ -2,10 +2,10 @@
 //!
 //! Touching an available huge page takes a fraction of the time of its 512 small pages. But in virtual machines with
 //! memory ballooning, the host reclaims free memory (*free page reporting*: blocks of 2 MiB and more, two seconds after
-//! they became free), and then the first touch of a huge page waits for the host: 300 MB took 0.57 s in huge pages, and
-//! 0.12 s in small ones, which come from blocks that the host does not reclaim. So arrays start with huge pages, fall
-//! back to small ones when one stalls, and try huge ones again after a while. This reduced the time to read 300 MB of
-//! binary PLY after three idle seconds to a third (medians of `read ply binary after a pause`, on 1 and 2 threads).
+//! they became free), and then the first touch of a huge page waits for the host. Small pages come from blocks that the host does not
+//! reclaim. So arrays start with huge pages, fall back to small ones when one stalls, and try huge ones again after a
+//! while. After three idle seconds, reading 300 MB of binary PLY took 0.43 s with huge pages only, and 0.10 s like this
+//! (medians of `read ply binary after a pause` in `tools/bench/record`, 1 thread).
 //!
 //! Except in [`extend`], this module does not allocate. For arrays that threads fill in parallel, see
 //! [`column`](mod@crate::column); for zeroed ones, [`arrays`](crate::arrays).
@@ -175,7 +175,7 @@ mod linux {
             _ => {}
         }
         if mode.load(Relaxed) == SMALL && range.len() >= MIN_TOUCHED_BYTES {
-            // One call is faster than one fault per page (0.92 of the time in the same benchmark).
+            // One call is faster than one fault per page: 0.92 of the time (`read ply binary after a pause`).
             advise(range_start, range.len(), libc::MADV_POPULATE_WRITE);
         }
     }
@@ -234,8 +234,7 @@ mod linux {
     }
 
     /// Advises for all pages of a range, including those it only partly covers. Advice for a part of an array would
-    /// split the mapping in two, and the kernel could then move it only by copying when it grows (twice the page
-    /// faults, measured).
+    /// split the mapping in two, and the kernel could then move it only by copying when it grows.
     fn advise(start: usize, bytes: usize, advice: i32) -> bool {
         let start_page = start / PAGE_BYTES * PAGE_BYTES;
         let end = (start + bytes).next_multiple_of(PAGE_BYTES);

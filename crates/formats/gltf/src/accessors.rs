@@ -112,7 +112,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             layout.span = Some(self.span(&elements, log)?);
             self.budget.charge_each(count, layout.element_bytes())?;
         } else {
-            // Without a view, nothing else bounds the count, and all values of a mesh may be allocated at once.
+            // Without a view, the size of the file does not bound the count, and all values of a mesh may be allocated
+            // at once.
             self.budget.charge_zeros(count, width * size_of::<f32>())?;
         }
         layout.sparse = self.sparse(&layout, accessor, log)?;
@@ -158,8 +159,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         Ok(ByteSpan { home, start, stride: stride as usize, count })
     }
 
-    /// Opens the buffer of a view that lies within it; returns where the view's content is stored, and its offset
-    /// there.
+    /// Opens the buffer of a view after validating that it contains the view. Returns the storage of the view's content
+    /// and the content's offset in that storage.
     fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
         if let Some(compressed) = MeshoptView::from_view(view, index)? {

@@ -1,10 +1,11 @@
 //! Bounds the memory and time a file can claim: a few bytes of JSON can refer to the same values repeatedly.
 //!
-//! Every value read is charged. Each byte of the buffers is free once, likewise each decoded byte of compressed views,
-//! which may decode to 16 times the buffers or to [`Limits::included_bytes`]. Beyond this, twice the buffers or
-//! `included_bytes` may be read repeatedly. Values without data (zeros, and instances beyond their stored bytes) are
-//! charged at their size in memory, up to twice the buffers plus an eighth of `included_bytes`. Time and memory are
-//! therefore proportional to the size of the file.
+//! Every value read is charged. Each byte of the buffers may be read once without counting against a limit, and so may
+//! each decoded byte of compressed views; all views together may decode to 16 times the size of the buffers or to
+//! [`Limits::included_bytes`], whichever is larger. Repeated reads may add twice the size of the buffers or
+//! `included_bytes`, whichever is larger. Values without data (zeros, and instances beyond their stored bytes) are
+//! charged at their size in memory, up to twice the size of the buffers plus an eighth of `included_bytes`. Beyond
+//! these constants, time and memory are therefore proportional to the size of the file.
 
 use crate::log::over_limit;
 use polyhaul_model::error::{Result, planted};
@@ -14,7 +15,7 @@ use polyhaul_model::limits::Limits;
 /// attributes take a half to a fifth of their size.
 const DECODED_PER_BYTE: u64 = 16;
 
-/// Divisor of [`Limits::included_bytes`] for values without data: 32 MiB by default.
+/// Divisor of [`Limits::included_bytes`] for values without data; the quotient is 32 MiB by default.
 const ZERO_SHARE: u64 = 8;
 
 /// Bytes available and bytes charged so far.
@@ -41,7 +42,7 @@ impl Budget {
         self.owned = self.owned.saturating_add(bytes);
     }
 
-    /// Charges the decoded size that a compressed view declares. These bytes are also free once.
+    /// Charges the decoded size that a compressed view declares. Each of these bytes may be read once, too.
     pub(crate) fn charge_decoded(&mut self, bytes: u64) -> Result<()> {
         self.decoded = self.decoded.saturating_add(bytes);
         let limit = self.extra.max(self.owned.saturating_mul(DECODED_PER_BYTE));
@@ -61,8 +62,8 @@ impl Budget {
         Err(over_limit("too many bytes are read repeatedly or not in a buffer", extra, "included_bytes"))
     }
 
-    /// Charges `count` instances that take `bytes` each in memory and `stored` bytes each in the file. Instances are
-    /// free until their stored bytes exceed the file's.
+    /// Charges `count` instances that take `bytes` each in memory and `stored` bytes each in the file. Instances with
+    /// stored bytes are free until these exceed the bytes of the buffers and decoded views.
     pub(crate) fn charge_instances(&mut self, count: usize, bytes: usize, stored: usize) -> Result<()> {
         self.instanced = self.instanced.saturating_add((count as u64).saturating_mul(stored as u64));
         // Without stored bytes, nothing in the file bounds the count.

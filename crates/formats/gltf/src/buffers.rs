@@ -1,8 +1,8 @@
 //! Opens buffers: the second chunk of a `.glb`, `data:` URIs, or other files.
 //!
-//! A buffer is opened on first use, and any number of threads can read it. The chunk of a seekable file is read on
-//! demand and never loaded as a whole; all other buffers are. This module opens no files: the caller decides which may
-//! be opened.
+//! A buffer is opened on first use, and any number of threads can read it. The chunk of a seekable, uncompressed file
+//! is read on demand; all other buffers are loaded into memory. This module opens no files: the caller decides which
+//! may be opened.
 
 use crate::document::Buffer;
 use crate::log::{malformed, unsupported};
@@ -12,8 +12,9 @@ use polyhaul_pipeline::bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Reads the start of a file that a scene refers to. Takes its name and the maximum number of bytes needed. Should
-/// return the same allocation if a file is opened under two names, so that its bytes count once.
+/// Reads the start of a file that a scene refers to. Takes the file's name and the maximum number of bytes needed.
+/// Should return the same allocation if a file is opened under two names, so that its bytes count only once against the
+/// limit on included bytes.
 pub type OpenBufferFile<'f> = dyn FnMut(&str, u64) -> Result<Arc<Vec<u8>>> + 'f;
 
 /// The second chunk of a `.glb`.
@@ -57,7 +58,8 @@ pub(crate) enum Home {
 }
 
 impl OpenBuffers<'_> {
-    /// Returns `len` bytes at `offset`: borrowed if in memory, otherwise read into `scratch`.
+    /// Returns `len` bytes at `offset`: borrowed if in memory, otherwise read into `scratch`. Returns an empty slice
+    /// for [`Home::Nowhere`].
     pub(crate) fn read<'s>(
         &'s self,
         home: Home,
@@ -103,7 +105,6 @@ impl std::fmt::Display for Home {
     }
 }
 
-/// State of a buffer.
 #[derive(Clone, Default)]
 enum OpenedBuffer {
     #[default]
@@ -122,7 +123,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
         Ok(Buffers { list, opened, files: HashMap::new(), open_file, longest })
     }
 
-    /// Opens a buffer; returns its size, or 0 if its bytes were already counted.
+    /// Opens a buffer; returns its declared size, or 0 if its bytes were already counted.
     pub(crate) fn open(&mut self, index: usize) -> Result<u64> {
         let list = self.list;
         let buffer = list.get(index).ok_or_else(|| malformed(format!("buffers[{index}] does not exist")))?;
@@ -172,7 +173,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
         }
         // Several buffers may be prefixes of the same file; reading up to the largest size reads it once.
         let bytes = (self.open_file)(&name, self.longest)?;
-        // Two names may refer to the same file, whose bytes are free only once.
+        // Two names may refer to the same file, whose bytes are added to the budget only once.
         let is_new = !self.files.values().any(|other| Arc::ptr_eq(other, &bytes));
         let len = bytes.len() as u64;
         self.files.try_reserve(1).map_err(|_| Error::memory("names"))?;
@@ -181,7 +182,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
     }
 }
 
-/// Prefixes the message with the buffer, unless the error already names a file.
+/// Prefixes the message with the buffer, unless the error is an I/O error or already names a file.
 fn about(index: usize, error: Error) -> Error {
     if error.io_error().is_some() || !error.place().file.is_empty() {
         return error;

@@ -1,6 +1,6 @@
 //! Splits a file into its JSON and the binary chunk of a `.glb`.
 //!
-//! The binary chunk is only located here, and loaded only if the source cannot be read at any position later.
+//! The binary chunk is located here, but loaded only if the source is sequential or compressed.
 
 use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
@@ -41,7 +41,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     reader.read()
 }
 
-/// Reads a whole `.gltf`; `head` was read before.
+/// Reads a whole `.gltf`; `head` holds its first bytes, which were read before.
 fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.line_bytes;
     // One byte beyond the limit shows that the file exceeds it.
@@ -106,9 +106,9 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(chunks)
     }
 
-    /// Returns type, start and size of the chunk after the one that ends at `end`. Chunks are aligned to 4 bytes, but
-    /// some writers omit the padding: the type is then 1 to 3 bytes earlier, where the padding, size or type of an
-    /// aligned chunk never reads `BIN`.
+    /// Returns the type, content offset and size of the chunk after the one that ends at `end`; `None` if there is
+    /// none. Chunks are aligned to 4 bytes, but some writers omit the padding: the type is then 1 to 3 bytes earlier,
+    /// at an offset where an aligned binary chunk never reads `BIN\0`.
     fn second(&self, end: u64) -> Result<Option<([u8; 4], u64, u64)>> {
         let padding = (end.next_multiple_of(4) - end) as usize;
         let mut bytes = [0; CHUNK_HEADER_BYTES + 3];
@@ -131,7 +131,7 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(Some((kind, offset + CHUNK_HEADER_BYTES as u64, len)))
     }
 
-    /// Locates the binary chunk; loads it if the source cannot be read at any position later.
+    /// Locates the binary chunk; loads it if the source is sequential or compressed.
     fn binary(&self, start: u64, len: u64) -> Result<Binary<'a>> {
         if self.bytes.in_order() || !self.bytes.is_backed() {
             return self.read_range(start, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
@@ -153,8 +153,8 @@ impl<'a> ChunkReader<'a, '_> {
         self.parsed(whole, offset, offset + count as u64).map(Some)
     }
 
-    /// Parses the type and size in a chunk header at `offset`; without a header, fails with the end of the file at
-    /// `cut`.
+    /// Parses the type and size in a chunk header at `offset`. If `header` is `None`, fails with an unexpected end of
+    /// file at offset `cut`.
     fn parsed(&self, header: Option<&[u8; CHUNK_HEADER_BYTES]>, offset: u64, cut: u64) -> Result<([u8; 4], u64)> {
         let Some(&[a, b, c, d, ref kind @ ..]) = header else {
             return Err(fault(&self.file, cut, "unexpected end of file in a chunk header"));

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 static LINEAR_OF_BYTE: LazyLock<[f32; 256]> =
     LazyLock::new(|| std::array::from_fn(|byte| exact_linear(byte as f32 / 255.0)));
 
-/// Converts an sRGB value to linear, both from 0 to 1.
+/// Converts an sRGB value, clamped to the range 0 to 1, to linear.
 pub(crate) fn linear(value: f32) -> f32 {
     let byte = (value.clamp(0.0, 1.0) * 255.0).round();
     if byte / 255.0 == value { LINEAR_OF_BYTE[byte as usize] } else { exact_linear(value.clamp(0.0, 1.0)) }
@@ -20,7 +20,8 @@ fn exact_linear(value: f32) -> f32 {
     srgb::light(f64::from(value)) as f32
 }
 
-/// Converts a linear value to sRGB, both from 0 to 1. A value converted from a byte returns to exactly that byte.
+/// Converts a linear value, clamped to the range 0 to 1, to sRGB. A value converted from a byte returns to exactly that
+/// byte.
 pub(crate) fn screen(value: f32) -> f32 {
     let value = f64::from(value.clamp(0.0, 1.0));
     let exact = srgb::code(value);
@@ -28,7 +29,7 @@ pub(crate) fn screen(value: f32) -> f32 {
     if linear(byte) == value as f32 { byte } else { exact as f32 }
 }
 
-/// Returns whether a color is stored unchanged: all values are from 0 to 1, none is NaN.
+/// Returns whether a color is stored without clamping: all values are from 0 to 1, none is NaN.
 pub(crate) fn is_in_range(color: &[f32; 4]) -> bool {
     color.iter().all(|value| (0.0..=1.0).contains(value))
 }

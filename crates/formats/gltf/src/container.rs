@@ -1,4 +1,4 @@
-//! Layout of the container `.glb`: a header, a chunk of JSON, and a chunk of binary values.
+//! Layout of the `.glb` container: a header, a JSON chunk, and an optional binary chunk.
 //!
 //! Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html#binary-gltf-layout>.
 
@@ -15,7 +15,7 @@ pub(crate) const JSON: &[u8; 4] = b"JSON";
 /// Type of the second chunk.
 pub(crate) const BINARY: &[u8; 4] = b"BIN\0";
 
-/// Returns whether `head` starts like a `.glb` file.
+/// Returns whether `head` starts with the complete header (12 bytes) of a `.glb` file of version 2.
 ///
 /// ```
 /// assert!(polyhaul_gltf::looks_like_glb(b"glTF\x02\0\0\0\x14\0\0\0"));

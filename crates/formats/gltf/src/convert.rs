@@ -58,7 +58,8 @@ fn cut_to(values: &mut [f32], range: RangeInclusive<f32>, cut: &AtomicU64, chang
     cut.fetch_add(count, Relaxed);
 }
 
-/// Normalizes a vector until another round changes nothing, so that writers that normalize again keep its bits.
+/// Normalizes a vector until another round changes nothing, in at most `MAX_ROUNDS` rounds, so that writers that
+/// normalize again keep its bits.
 fn to_unit(normal: &mut [f32; 3]) {
     const MAX_ROUNDS: usize = 4;
     for _ in 0..MAX_ROUNDS {
@@ -74,7 +75,7 @@ fn to_unit(normal: &mut [f32; 3]) {
 
 /// Converts linear colors to sRGB. Adjacent colors are often equal, so the last result is reused.
 fn to_screen(colors: &mut [[f32; 4]]) {
-    // Black converts to itself, so the first entry is valid.
+    // Black converts to itself, so the initial result is valid.
     let mut last = [0.0; 3];
     let mut shown = [0.0; 3];
     for color in colors {

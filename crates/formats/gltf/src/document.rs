@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Extras {
     }
 }
 
-/// The writer has no extras.
+/// Required by `objects!`, but unused: the writer writes no [`Extras`], and defaults are skipped.
 impl Serialize for Extras {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         serializer.serialize_unit()
@@ -170,7 +170,7 @@ objects! {
         #[serde(deserialize_with = "list")]
         images: Vec<GltfImage>,
     }
-    /// Format version and generator.
+    /// Format version, generator and copyright.
     Asset {
         version: String,
         min_version: Option<String>,
@@ -178,7 +178,7 @@ objects! {
         copyright: Option<String>,
         extras: Extras,
     }
-    /// Root nodes of a hierarchy.
+    /// A scene: the root nodes of a hierarchy.
     SceneNodes {
         name: Option<String>,
         #[serde(deserialize_with = "list")]
@@ -211,7 +211,7 @@ objects! {
         weights: Vec<f32>,
         extras: Extras,
     }
-    /// Triangles, lines or points of one material.
+    /// Triangles, lines or points with one material.
     Primitive {
         /// Accessors by semantic: `POSITION`, `NORMAL`, `TEXCOORD_0`, `COLOR_0`, `_NAME`.
         attributes: BTreeMap<String, usize>,

@@ -32,7 +32,7 @@ pub(crate) struct AccessorFill<'m> {
     /// `None` for steps and bytes, which have no accessor.
     layout: Option<AccessorLayout>,
     target: FillTarget<'m>,
-    /// Number of clamped colors, or maximum index plus 1: see [`AccessorFill::floats`] and [`AccessorFill::indices`].
+    /// Number of clamped values, or maximum index plus 1: see [`AccessorFill::floats`] and [`AccessorFill::indices`].
     outcome: Option<&'m AtomicU64>,
 }
 
@@ -60,7 +60,7 @@ enum FillTarget<'m> {
 }
 
 impl<'m> AccessorFill<'m> {
-    /// Reads elements of `width` floats each; adds the number of clamped colors to `cut`.
+    /// Creates a read of elements with `width` floats each, which adds the number of clamped values to `cut`.
     pub(crate) fn floats(
         layout: &AccessorLayout,
         values: &'m mut [f32],
@@ -71,7 +71,7 @@ impl<'m> AccessorFill<'m> {
         AccessorFill { layout: Some(*layout), target: FillTarget::Floats { values, width, finish }, outcome: cut }
     }
 
-    /// Reads indices and adds `base` to each; raises `end` to the maximum index in the file plus 1.
+    /// Creates a read of indices, which adds `base` to each and raises `end` to the maximum index in the file plus 1.
     pub(crate) fn indices(
         layout: &AccessorLayout,
         values: &'m mut [u32],
@@ -81,12 +81,12 @@ impl<'m> AccessorFill<'m> {
         AccessorFill { layout: Some(*layout), target: FillTarget::Indices { values, base }, outcome: end }
     }
 
-    /// Generates `first`, `first + step` and so on.
+    /// Creates a fill with the arithmetic sequence `first`, `first + step` and so on.
     pub(crate) fn steps(values: &'m mut [u32], first: u32, step: u32) -> AccessorFill<'m> {
         AccessorFill { layout: None, target: FillTarget::Steps { values, first, step }, outcome: None }
     }
 
-    /// Reads bytes without a conversion.
+    /// Creates a read of bytes without a conversion.
     pub(crate) fn bytes(span: ByteSpan, values: &'m mut [u8]) -> AccessorFill<'m> {
         AccessorFill { layout: None, target: FillTarget::Bytes { values, span }, outcome: None }
     }
@@ -171,7 +171,7 @@ struct Piece<'p> {
 }
 
 impl Piece<'_> {
-    /// Returns the offset after its last byte.
+    /// Returns the offset after the last byte of the piece.
     fn end(&self) -> u64 {
         let element = (self.form.width * self.form.component.bytes()) as u64;
         self.span.start + (self.span.count as u64).saturating_sub(1) * self.span.stride as u64 + element

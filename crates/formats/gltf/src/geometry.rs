@@ -22,7 +22,7 @@ pub(crate) struct GltfGeometry<'a> {
     /// Mesh with index streams for UVs and normals.
     pub(crate) mesh: Cow<'a, Mesh>,
     pub(crate) welded: Welded,
-    /// Computed normals of vertices whose normal is missing or zero.
+    /// Computed normals of vertices whose normal is missing or has no direction.
     pub(crate) repaired: HashMap<u32, [f32; 3]>,
     pub(crate) sections: Vec<MeshSection>,
     /// Whether triangle materials are slots of objects rather than materials of the scene.
@@ -35,14 +35,14 @@ pub(crate) struct GltfGeometry<'a> {
     pub(crate) splats: Option<SplatPlaces>,
 }
 
-/// The part of a mesh that one object shows.
+/// The part of a mesh that an object shows.
 #[derive(Debug, Default)]
 pub(crate) struct MeshSection {
     /// Triangles by material, in the order of their first faces.
     pub(crate) triangles: Vec<MaterialTriangles>,
     /// Vertices of the triangles.
     pub(crate) vertices: VertexBlock,
-    /// Segments, as indices into the block, and their vertices.
+    /// Line segments, as pairs of indices into the block, and the block of their vertices.
     pub(crate) lines: Option<(Vec<[u32; 2]>, VertexBlock)>,
     /// Vertices of the points.
     pub(crate) points: Option<VertexBlock>,
@@ -62,7 +62,7 @@ pub(crate) struct MaterialTriangles {
 pub(crate) enum VertexBlock {
     /// A range of welded vertices, followed by earlier ones in ascending order.
     Welded(Range<u32>, Vec<u32>),
-    /// Listed positions.
+    /// Positions listed by index.
     Listed(Vec<u32>),
     /// Consecutive positions.
     Positions(Range<u32>),
@@ -89,12 +89,12 @@ impl VertexBlock {
         }
     }
 
-    /// Whether vertices are welded ones, with UVs and normals.
+    /// Returns whether the vertices are welded, with UVs and normals.
     pub(crate) fn is_welded(&self) -> bool {
         matches!(self, VertexBlock::Welded(..))
     }
 
-    /// Returns the welded vertex or position of vertex `number` of the block.
+    /// Returns the index of the welded vertex or position that vertex `number` of the block refers to.
     #[inline]
     pub(crate) fn source(&self, number: usize) -> u32 {
         match self {
@@ -107,7 +107,7 @@ impl VertexBlock {
         }
     }
 
-    /// Returns the number within the block of a welded vertex that it contains.
+    /// Returns the index within the block of a welded vertex, which the block must contain.
     #[inline]
     pub(crate) fn number(&self, vertex: u32) -> u32 {
         match self {
@@ -121,7 +121,8 @@ impl VertexBlock {
 }
 
 impl<'a> GltfGeometry<'a> {
-    /// Plans the sections `cuts` of a triangle mesh. `has_slots` selects slots instead of materials of the scene.
+    /// Plans a triangle mesh with one section for each start and end in `cuts`. `has_slots` selects slots instead of
+    /// materials of the scene.
     pub(crate) fn new(
         mesh: &'a Mesh,
         cuts: &[(Counts, Counts)],
@@ -278,7 +279,7 @@ pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
     if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Computes area-weighted normals of adjacent triangles for vertices without a valid normal.
+/// Computes normals for vertices without a valid one: the area-weighted mean of the normals of the adjacent triangles.
 fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3]>> {
     let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
     for (vertex, &normal) in welded.vertex_normals.iter().enumerate() {

@@ -12,9 +12,9 @@ use std::collections::HashMap;
 /// World transform of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NodeWorld {
-    /// Product of local transforms rounded to single precision.
+    /// Product of the local transforms, whose numbers are first rounded to single precision.
     pub(crate) single: Matrix4,
-    /// Product of local transforms as written.
+    /// Product of the local transforms as written in the file.
     pub(crate) exact: Matrix4,
 }
 

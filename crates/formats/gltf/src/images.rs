@@ -1,8 +1,8 @@
 //! Names and reads images inside a file, in a buffer view or a `data:` URI.
 //!
 //! A name consists of the file's name, `#image`, the index and an extension: `chair.glb#image0.png`. This module
-//! decodes no image, and the caller opens files. The total is bounded: views that share bytes of a buffer cannot add up
-//! to more bytes than the buffer has.
+//! decodes no image, and the caller opens files. The total size of the images is bounded: views that share bytes of a
+//! buffer cannot add up to more bytes than the buffer has.
 
 use crate::accessors::AccessorValues;
 use crate::buffers::Binary;
@@ -58,8 +58,9 @@ pub fn split_image_name(name: &str) -> Option<(&str, usize)> {
 /// size; `open_range` reads from buffers in separate files.
 ///
 /// # Errors
-/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if there is no such image inside the file,
-/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if it is larger, and errors of `open_range`.
+/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file is invalid or has no such image inside,
+/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if the image exceeds `max_bytes` or the JSON exceeds the limits
+/// in `options`, and errors of the source and of `open_range`.
 pub fn read_image(
     bytes: Bytes<'_>,
     index: usize,
@@ -85,7 +86,7 @@ impl ImageReader<'_> {
         drop(json);
         let image = document.images.get(index).ok_or_else(|| malformed(format!("images[{index}] does not exist")))?;
         if let Some(UriTarget::Data(data)) = image.uri.as_deref().map(target).transpose()? {
-            // The decoded size (up to 2 bytes more without padding), checked before allocating.
+            // Estimated before allocating: at least the decoded size, except for base64, where it is within 2 bytes.
             let max_bytes = if data.is_base64 { data.text.len() / 4 * 3 } else { data.text.len() };
             return self.checked(max_bytes as u64).and_then(|_| data.decode());
         }
@@ -116,7 +117,7 @@ impl ImageReader<'_> {
         usize::try_from(count).map_err(|_| Error::memory("an image"))
     }
 
-    /// Reads bytes of the binary chunk; returns fewer if the chunk is shorter.
+    /// Reads bytes of the binary chunk; returns fewer or none if the chunk is shorter.
     fn in_chunk(&self, binary: &Binary<'_>, offset: u64, count: usize) -> Result<Vec<u8>> {
         match binary {
             Binary::Whole(bytes) => part(bytes, offset, count),
@@ -213,7 +214,7 @@ impl<'a> ImageNames<'a> {
             ("", _, Some((index, _))) => values.head(index, SIGNATURE_BYTES),
             _ => Ok(Vec::new()),
         };
-        // Unreadable images are dropped; running out of memory or cancellation still fails.
+        // Unreadable images are dropped; running out of memory and cancellation are still errors.
         let head = match head {
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Io | ErrorKind::Unsupported) => {
                 return Ok(Err(error.diagnostic().message.clone()));
@@ -229,7 +230,8 @@ impl<'a> ImageNames<'a> {
         }))
     }
 
-    /// Counts the bytes of a view; returns false if all views together would exceed the buffer.
+    /// Counts the bytes of a view; returns false if the view is invalid, or if all views together would exceed the
+    /// buffer.
     fn take(&mut self, view: &BufferView) -> bool {
         let buffer = view.buffer.and_then(|buffer| self.document.buffers.get(buffer));
         let Some(buffer) = buffer.filter(|buffer| is_inside(view, buffer.byte_length)) else { return false };

@@ -67,7 +67,7 @@ impl NodeInstances {
         add(&mut self.scales, fills)
     }
 
-    /// Returns the world transform of an instance of a node at `world`. The values must have been read.
+    /// Returns the world transform of an instance; `world` is that of its node. The values must have been read.
     pub(crate) fn world(&self, instance: usize, world: &NodeWorld) -> NodeWorld {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);

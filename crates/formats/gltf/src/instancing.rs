@@ -87,8 +87,8 @@ impl<'n> Grouping<'n> {
         match numbered(name) {
             Some((base, _)) if fits(self, (mesh, base, true)) => self.add(&[(mesh, base, true)], name),
             Some((base, 0)) => {
-                // `_0` may start numbered names or repeat as one name, so the new group replaces the latest of both
-                // kinds.
+                // A name that ends with `_0` may start numbered names or be repeated, so the new group replaces the
+                // latest group of both kinds.
                 self.latest.remove(&same);
                 self.latest.remove(&(mesh, base, true));
                 self.add(&[same, (mesh, base, true)], name)

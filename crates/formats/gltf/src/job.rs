@@ -13,24 +13,24 @@ pub struct GltfJob<'a> {
     pub scene: &'a Scene,
     /// Objects to write.
     pub parts: &'a [Part<'a>],
-    /// Whether each mesh is evaluated.
+    /// For each mesh of the scene, whether it is evaluated.
     pub evaluated: &'a [bool],
     /// Materials of the scene; texture files are relative to the output.
     pub materials: &'a [Material],
     /// Images of the materials to embed.
     pub images: &'a GltfImages,
-    /// Origin of the scene; unless 0, the translation of a root node.
+    /// Origin of the scene, written as the translation of a root node unless it is 0.
     pub origin: [f64; 3],
     /// Name of the output, for messages.
     pub output: &'a str,
     /// Options specific to glTF.
     pub options: &'a GltfWriteOptions,
-    /// How to write objects that share a mesh.
+    /// Representation of objects that share a mesh.
     pub instances: Instances,
     /// Maximum degree of spherical harmonics of Gaussian splats; glTF stores up to 3.
     pub harmonics_degree: u8,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Whether to fail on losses, before the first byte is written.
+    /// Losses to treat as errors, before the first byte is written.
     pub strict: Strictness,
 }

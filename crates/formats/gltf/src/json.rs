@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// JSON objects per scene object: a node, its mesh, primitives, accessors and views. A JSON object takes up to 600
-/// bytes of memory, so their number must be bounded before parsing.
+/// Maximum number of JSON objects per scene object: a node, its mesh, primitives, accessors and views. A JSON object
+/// takes up to 600 bytes of memory, so the number of objects must be bounded before parsing.
 const OBJECTS_PER_OBJECT: u64 = 8;
 
-/// JSON values per scene object.
+/// Maximum number of JSON values per scene object.
 const VALUES_PER_OBJECT: u64 = 64;
 
 /// Supported extensions that a file may require.
@@ -28,8 +28,8 @@ const READ: [&str; 6] = [
     "KHR_meshopt_compression",
 ];
 
-/// Image formats. A file may require them although they are not read: lost images are counted, and the geometry does
-/// not depend on them.
+/// Extensions for image formats. A file may require them although embedded images of these formats are dropped: dropped
+/// images are counted, and the geometry does not depend on them.
 const IMAGES: [&str; 5] =
     ["EXT_texture_webp", "EXT_texture_avif", "KHR_texture_basisu", "MSFT_texture_dds", "MSFT_texture_ktx"];
 
@@ -117,7 +117,7 @@ pub(crate) fn parse_part<T: DeserializeOwned>(
         Ok(parsed) => return Ok(parsed),
         Err(error) => error,
     };
-    // Rewriting is only tried after an error, so that valid files never pay for it.
+    // Rewriting is only tried after an error, so that files whose integers have no decimals never pay for it.
     let rewritten = if error.is_data() { whole::rewritten(text)? } else { None };
     let parsed = rewritten.map_or(Err(error), |text| serde_json::from_slice(&text));
     parsed.map_err(|error| invalid(&error, file, location))
@@ -141,7 +141,7 @@ pub(crate) fn unread_extensions(document: &Document) -> impl Iterator<Item = &st
     used.filter(|name| ![&READ[..], &COVERED, &IMAGES].iter().any(|list| list.contains(name)))
 }
 
-/// Limits objects and values before parsing. The counts are upper bounds, because braces and commas in strings count.
+/// Limits the numbers of objects and values before parsing, by counting braces and commas, including those in strings.
 fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
     let mut objects = 0_u64;
     let mut values = 0_u64;
@@ -160,7 +160,7 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
 }
 
 impl VersionDocument {
-    /// Fails if the file has another version, or looks like it.
+    /// Fails if the file has, or appears to have, an unsupported version.
     fn check(&self) -> Result<()> {
         let is_old = [&self.nodes, &self.meshes, &self.accessors, &self.buffers, &self.scenes];
         match self.asset.get("version") {

@@ -42,7 +42,7 @@ pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
 /// An item's name, and whether it has extras.
 type NamedExtras<'d> = (Option<&'d str>, bool);
 
-/// Counts the extras of all items except materials, whose extras the model stores.
+/// Counts the extras of the document and of its items, except materials, whose extras the model stores.
 fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
     macro_rules! of {
         ($items:ident) => {

@@ -6,9 +6,9 @@
 //!
 //! - Shared: `document` has the JSON as types, `container` the layout of `.glb`, `splats` the attributes of Gaussian
 //!   splats.
-//! - Writing: `job` is the input; `plan` chooses vertices and indices, `looks` materials, `instancing` nodes for large
-//!   object counts; `spans` and `views` lay out values, `pages` and `compress` encode them; `writer` assembles the
-//!   file.
+//! - Writing: `job` is the input; `plan` chooses vertices and indices, `looks` materials, `instancing` the objects that
+//!   become instances of one node; `spans` and `views` lay out values, `pages` and `compress` encode them; `writer`
+//!   assembles the file.
 //! - Reading: `reader` builds the scene; `accessors` validates values against `layout`, `fills` reads them; `meshopt`,
 //!   `materials` and `images` read those parts; `whole` rewrites integers written as decimals.
 

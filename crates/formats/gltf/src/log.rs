@@ -48,13 +48,13 @@ impl GltfLog {
         GltfLog { file: file.into(), faults, warnings: Warnings::default(), losses: Vec::new() }
     }
 
-    /// Warns about a repaired value; an error if faults are strict.
+    /// Warns about a repaired value; fails if [`GltfLog::faults`] refuses the warning.
     pub(crate) fn note(&mut self, code: &'static str, message: String) -> Result<()> {
         let diagnostic = self.diagnostic(message);
         self.warnings.note(self.faults, code, diagnostic)
     }
 
-    /// Skips a broken part with a warning if faults are skipped; otherwise, returns the error.
+    /// Turns an error about malformed data into a warning if faults are skipped; returns all other errors.
     pub(crate) fn skip(&mut self, code: &'static str, error: Error) -> Result<()> {
         if error.kind() != ErrorKind::Malformed || self.faults.raises() {
             return Err(error);
@@ -63,7 +63,7 @@ impl GltfLog {
         self.warnings.broken(self.faults, code, diagnostic)
     }
 
-    /// Counts coordinates that were rounded to 32-bit floats.
+    /// Warns that `count` transforms were rounded to 32-bit floats, as a loss or a note.
     pub(crate) fn rounded(&mut self, faults: FaultPolicy, is_loss: bool, count: u64, message: String) -> Result<()> {
         let diagnostic = self.diagnostic(message);
         self.warnings.rounded(faults, is_loss, count, diagnostic)

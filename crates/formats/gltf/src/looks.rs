@@ -4,10 +4,10 @@
 //! | --- | --- |
 //! | `Kd` | `baseColorFactor`; white with a `map_Kd`, as in MTL renderers, unless the material was read from glTF |
 //! | `map_Kd` | `baseColorTexture` |
-//! | `d`, `Tr` | the alpha of `baseColorFactor`, and `alphaMode` BLEND if it is below 1 and the material has no mode |
-//! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND |
-//! | `Pm` | `metallicFactor` (0) |
-//! | `Pr` | `roughnessFactor`; else 1 - sqrt(`Ns` / 1000), as Blender relates them; else 1 |
+//! | `d`, `Tr` | the alpha of `baseColorFactor`; `alphaMode` BLEND if alpha is below 1 and the material has no mode |
+//! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND if the material has no mode |
+//! | `Pm` | `metallicFactor` (default 0) |
+//! | `Pr` | `roughnessFactor`; without `Pr`, 1 - sqrt(`Ns` / 1000), as in Blender; without both, 1 |
 //! | `map_Pr`, `map_Pm` of the same file | `metallicRoughnessTexture` |
 //! | `Ke`, `map_Ke` | `emissiveFactor`, `emissiveTexture`; values above 1 by KHR_materials_emissive_strength |
 //! | `norm`, `map_Bump` | `normalTexture`, scaled by `-bm` |
@@ -15,11 +15,13 @@
 //! | `Pc`, `Pcr` | KHR_materials_clearcoat |
 //! | `Ps` | KHR_materials_sheen |
 //! | `aniso`, `anisor` | KHR_materials_anisotropy |
-//! | `Ks` and `Pr` without `Ns` and `Pm`, and `map_Ks` | KHR_materials_pbrSpecularGlossiness, read back as these |
+//! | `Ks` and `Pr` without `Ns` and `Pm` | KHR_materials_pbrSpecularGlossiness, read back as these |
+//! | `map_Ks`, `map_Ns` of the same file | the texture of this extension |
 //! | `-o`, `-s` | KHR_texture_transform |
 //! | `-clamp` | a sampler that clamps |
 //!
-//! Images are PNG and JPEG, the formats of glTF, embedded or referenced. [`left_out`] lists everything else.
+//! Parameters that come only from glTF, such as alpha modes and occlusion maps, are written back. Images are PNG and
+//! JPEG, the formats of glTF, embedded or referenced. [`left_out`] lists the properties and maps that are not written.
 
 use crate::document::{
     CLAMP_TO_EDGE, Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo,
@@ -62,7 +64,8 @@ pub fn shows(material: &Material, kind: MapKind) -> bool {
     }
 }
 
-/// Returns whether a material has exactly the parameters that specular-glossiness materials are read as.
+/// Returns whether a material has the parameters that the reader sets for specular-glossiness: `Ks` and `Pr`, but
+/// neither `Pm` nor `Ns`.
 fn has_specular_glossiness(material: &Material) -> bool {
     material.specular.as_ref().is_some_and(|color| rgb(color).is_some())
         && material.roughness.is_some()
@@ -338,7 +341,7 @@ impl<'a> MaterialBuilder<'a> {
         let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
         let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
         if ([u, v], [scale_u, scale_v]) != ([0.0; 2], [1.0; 2]) {
-            // Images start at the lower left corner in MTL, at the upper left in glTF: v becomes 1 - v.
+            // The UV origin is the lower left corner of an image in MTL, the upper left in glTF: v becomes 1 - v.
             let value =
                 json!({"offset": [short(u), short(1.0 - scale_v - v)], "scale": [short(scale_u), short(scale_v)]});
             self.extend(&mut info.extensions, "KHR_texture_transform", value);

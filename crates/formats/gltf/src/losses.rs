@@ -93,7 +93,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     Ok(())
 }
 
-/// Returns the meshes of all objects. Each counts once, regardless of its number of objects.
+/// Returns the meshes of all objects, each once, regardless of its number of objects.
 fn meshes_of<'a>(job: &GltfJob<'a>) -> Result<Vec<&'a Mesh>> {
     let mut seen = HashSet::new();
     seen.try_reserve(job.scene.meshes.len())?;

@@ -1,7 +1,7 @@
 //! Converts glTF materials to MTL materials with PBR extensions.
 //!
-//! Missing factors get the specification's defaults. Textures become maps with the names of their images, which are not
-//! opened. Properties that the model cannot store are counted. [`crate::looks`] is the reverse.
+//! Missing factors get the specification's defaults. Textures become maps with the names of their images; image files
+//! are not opened. Properties that the model cannot store are counted. [`crate::looks`] is the reverse.
 
 use crate::accessors::AccessorValues;
 use crate::document::{CLAMP_TO_EDGE, Document, GltfMaterial, TextureInfo, extension};
@@ -243,7 +243,8 @@ impl MaterialReader<'_, '_, '_> {
         Ok(name.ok())
     }
 
-    /// Returns whether the texture clamps in both directions; clamping in a single direction is counted as a loss.
+    /// Returns `Some(true)` if the texture clamps in both directions; otherwise `None`. Mirroring, and clamping in a
+    /// single direction, are counted as losses.
     fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
         let texture = info.index.and_then(|index| self.document.textures.get(index));
         let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };

@@ -16,8 +16,8 @@ use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Maximum memory per index. An index of a strip is stored in a list and starts a triangle, whose three corners have a
-/// position, a UV and a normal each, and which has an end offset and a slot.
+/// Maximum bytes of memory per index. An index of a strip is stored in a list and starts a triangle. The triangle has
+/// an end offset, a slot and, for each of its three corners, the indices of a position, a UV and a normal.
 const ELEMENT_BYTES: usize = 4 + 3 * 3 * 4 + 2 * 4;
 
 /// A mesh that was read.
@@ -124,7 +124,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots }, splats: plan.splats })
     }
 
-    /// Returns whether all indices of a part are in range; otherwise an error, or a warning if faults are skipped.
+    /// Returns whether all indices of a part are in range. If they are not, fails, or warns if faults are skipped.
     fn check_end(&mut self, part: &GltfPart, plan: &MeshPlan<'_>) -> Result<bool> {
         let end = part.end.load(Relaxed);
         let count = plan.sets[part.set].positions.count;
@@ -187,7 +187,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(plan)
     }
 
-    /// Merges the splat extensions of a mesh's primitives; `None` unless all have one.
+    /// Merges the splat extensions of a mesh's primitives; `None` unless all have one, with a warning if only some do.
     fn splats(&mut self, parts: &[(GltfPart, &Primitive)]) -> Result<Option<SplatPrimitive>> {
         let is_splats = |primitive: &Primitive| primitive.extensions.contains_key(splats::NAME);
         let count = parts.iter().filter(|(_, primitive)| is_splats(primitive)).count();
@@ -384,7 +384,7 @@ struct MeshBuilder {
 }
 
 impl MeshBuilder {
-    /// Returns the mesh; faces get slots if `has_slots`.
+    /// Returns the mesh, without index streams that only have [`NONE`]; faces get slots if `has_slots`.
     fn finish(mut self, has_slots: bool) -> Mesh {
         if has_slots {
             self.mesh.face_materials = self.face_slots.into();
@@ -450,7 +450,7 @@ impl MeshBuilder {
             }
             return Ok(());
         }
-        // A loop ends at its first vertex. With two vertices, this would only repeat the segment.
+        // A loop ends at its first vertex. With two vertices, the closing segment would only repeat the first one.
         if let [first, _, _, ..] = vertices[..]
             && part.topology == (GltfTopology::Strip { is_closed: true })
         {

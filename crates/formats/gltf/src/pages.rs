@@ -58,7 +58,7 @@ impl GltfGeometry<'_> {
         unit(frame.map_or(normal, |frame| frame.direction(normal)).map(f64::from))
     }
 
-    /// Returns a UV: its origin is the lower left corner in the model and the upper left in glTF.
+    /// Returns a UV with v flipped: the origin is the lower left corner in the model and the upper left in glTF.
     #[inline]
     fn uv(&self, block: &VertexBlock, number: usize) -> [f32; 2] {
         let uv = self.welded.vertex_uvs[block.source(number) as usize];
@@ -291,7 +291,7 @@ fn triangles(
     let mut before = 0;
     for faces in &section.triangles[indices.group].faces {
         let overlap = range.start.max(before)..range.end.min(before + faces.len());
-        // Added to a triangle's number, this is its face. It may be negative, so it wraps.
+        // The index of a triangle plus `shift` is the index of its face. `shift` may be negative, so the sum wraps.
         let shift = faces.start.wrapping_sub(before);
         before += faces.len();
         if overlap.is_empty() {

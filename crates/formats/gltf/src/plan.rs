@@ -1,8 +1,9 @@
 //! Plans the document of a scene and the spans of its binary part.
 //!
-//! Objects become nodes or instances of one. Objects with the same mesh share its vertices and indices; objects that
-//! are sections of one mesh have separate vertices. No bytes are generated here, but every value is checked, so that
-//! formatting needs no further checks. [`crate::looks`] converts materials; [`crate::losses`] reports differences.
+//! Each object becomes a node or an instance of a node. Objects with the same mesh share its vertices and indices;
+//! objects that are sections of one mesh have separate vertices. No bytes are generated here, but every value is
+//! checked, so that formatting needs no further checks. [`crate::looks`] converts materials; [`crate::losses`] reports
+//! differences.
 
 use crate::document::{Accessor, Asset, Document, Extensions, GltfMaterial, GltfMesh, Node, Primitive, SceneNodes};
 use crate::document::{component, mode};
@@ -65,7 +66,7 @@ pub(crate) struct Changes {
 /// Accessors of a section, shared by the objects that show it.
 struct SectionAccessors {
     triangles: BTreeMap<String, usize>,
-    /// Indices of each material group.
+    /// Accessor of the indices of each material group.
     groups: Vec<usize>,
     lines: Option<(BTreeMap<String, usize>, usize)>,
     points: Option<BTreeMap<String, usize>>,
@@ -109,13 +110,13 @@ struct PlanBuilder<'a, 'j> {
 /// Prefix of a comment that was read from a copyright.
 pub(crate) const COPYRIGHT: &str = "copyright: ";
 
-/// Returns the scene's copyright: the first comment that was read from one or looks like one.
+/// Returns the scene's copyright: the first comment that is a copyright notice, without the prefix [`COPYRIGHT`].
 pub(crate) fn copyright(scene: &Scene) -> Option<&str> {
     let comment = scene.comments.iter().find(|comment| is_copyright(comment))?;
     Some(comment.strip_prefix(COPYRIGHT).unwrap_or(comment))
 }
 
-/// Returns whether a comment looks like a copyright.
+/// Returns whether a comment looks like a copyright notice.
 pub(crate) fn is_copyright(comment: &str) -> bool {
     let text = comment.trim_start();
     let starts = |word: &str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
@@ -239,7 +240,7 @@ impl<'a> PlanBuilder<'a, '_> {
         self.job.run.cancel.check()
     }
 
-    /// Returns the transform of an object's node, including its lattice.
+    /// Returns the transform of an object's node, including its lattice; `None` if the node needs no transform.
     fn matrix(&self, part: &Part<'_>, shown: ShownObject) -> Option<Matrix4<f32>> {
         let matrix = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
         match self.accessors[shown.accessors].lattice {
@@ -433,7 +434,7 @@ impl<'a> PlanBuilder<'a, '_> {
         self.add(ValueSpan { geometry, section, content: SpanContent::Segments, count }, accessor).map(Some)
     }
 
-    /// Adds the attributes of a block's vertices; returns none without vertices, and thus without bounds.
+    /// Adds the attributes of a block's vertices. A block without vertices has no `bounds` and gets no attributes.
     fn attributes(
         &mut self,
         index: SectionIndex,
@@ -508,7 +509,7 @@ impl<'a> PlanBuilder<'a, '_> {
             (quantize::NAME, paced(&self.accessors).any(|accessors| accessors.lattice.is_some())),
             (MESHOPT, self.job.options.meshopt && !views.is_empty()),
         ];
-        // Required: without these extensions, readers would show distorted meshes or a single instance.
+        // Required: readers without these extensions would show distorted meshes, a single instance, or nothing.
         let required: Vec<_> =
             used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
         self.document.extensions_used.extend_from_slice(&required);
@@ -561,12 +562,13 @@ fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor
     Accessor { kind: "VEC3".into(), component_type, normalized: true, min, max, ..floats(count) }
 }
 
-/// Creates an accessor of floats; callers may replace the component type.
+/// Creates an accessor of floats. Callers set its type, and may replace the component type.
 fn floats(count: usize) -> Accessor {
     Accessor { component_type: component::FLOAT, count: count as u64, ..Accessor::default() }
 }
 
-/// Returns a material without textures, for triangles without UVs: the same one if it has none.
+/// Returns the index of a copy of material `number` without textures, for triangles without UVs; `number` itself if
+/// that material has no textures.
 fn bare_material(materials: &mut Vec<GltfMaterial>, bare_numbers: &mut HashMap<usize, usize>, number: usize) -> usize {
     if let Some(&bare) = bare_numbers.get(&number) {
         return bare;
@@ -623,7 +625,7 @@ pub(crate) fn columns_left_out<'m>(mesh: &'m Mesh, splats: Option<&SplatPlaces>)
     of_vertices.chain(&mesh.face_columns).map(|column| &*column.name).collect()
 }
 
-/// Fails if a transform is not finite. With quantized positions it includes their size, and can overflow.
+/// Fails if a transform is not finite. With quantized positions, the transform includes the lattice and can overflow.
 fn check_matrix(matrix: Option<&Matrix4<f32>>, name: &str) -> Result<()> {
     if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
         return Ok(());

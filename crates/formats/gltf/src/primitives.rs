@@ -23,7 +23,7 @@ pub(crate) enum GltfTopology {
 }
 
 impl GltfTopology {
-    /// Converts a mode number.
+    /// Converts a mode number; `None` if it is unknown.
     pub(crate) fn from_mode(number: u32) -> Option<GltfTopology> {
         Some(match number {
             mode::POINTS => GltfTopology::Points,
@@ -41,7 +41,7 @@ impl GltfTopology {
         matches!(self, GltfTopology::Triangles | GltfTopology::TriangleStrip | GltfTopology::TriangleFan)
     }
 
-    /// Returns how many of `count` trailing indices belong to no element.
+    /// Returns the number of trailing indices, out of `count` indices, that belong to no element.
     pub(crate) fn excess(self, count: usize) -> usize {
         match self {
             GltfTopology::Points => 0,
@@ -54,8 +54,8 @@ impl GltfTopology {
     }
 }
 
-/// Appends the corners of the triangles of a topology with faces. Skips triangles with a repeated vertex in strips and
-/// fans, which merely join strips.
+/// Appends the corners of the triangles of a topology with faces. Skips degenerate triangles (with a repeated vertex)
+/// of strips and fans, which only serve to join strips.
 pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
     if topology == GltfTopology::Triangles {
         out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;

@@ -14,7 +14,7 @@ const BYTE_STEPS: f32 = 127.0;
 /// Minimum scale of a lattice, which keeps transforms invertible.
 const MIN_SCALE: f32 = 1e-9;
 
-/// A 16-bit lattice around the positions of an object: position = center + scale * code / 32767.
+/// A 16-bit lattice around the positions of a section: position = center + scale * code / 32767.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lattice {
     center: [f32; 3],

@@ -1,11 +1,14 @@
 //! Reads a glTF file as a scene: parses the JSON, reads the meshes that nodes use, and creates an object for each use.
 //!
-//! Where the model differs from glTF:
+//! Differences between the model and glTF:
 //!
-//! - A glTF mesh is one mesh, and a node with a mesh is an object with a transform; nodes share meshes. The scene is
-//!   the default one, or the first; content that only other scenes use is dropped with a warning.
-//! - v is flipped: 1 - v. Vertex colors are converted from linear to sRGB, as in OBJ and PLY, except their alpha.
-//! - Further UVs and colors and application-specific attributes are vertex columns with the values of the file.
+//! - A glTF mesh becomes one mesh, and each node with a mesh becomes an object with a transform; nodes can share a
+//!   mesh. Only the default scene is read, or the first one if there is no default; meshes and mesh nodes outside this
+//!   scene are dropped with a warning.
+//! - v is flipped: 1 - v. Vertex colors are converted from linear to sRGB, the convention of OBJ and PLY; alpha is
+//!   unchanged.
+//! - Additional UV and color sets and application-specific attributes become vertex columns with the values of the
+//!   file.
 //! - Gaussian splats get the columns and the axes of PLY files (see `splats`): a scene with splats is converted to
 //!   these axes.
 //! - Material names are made unique. Images inside the file get names for reading them later: see `images`.
@@ -13,9 +16,10 @@
 //! - Objects have no name if neither the node nor the mesh has one.
 //! - Misaligned values are read, with a warning.
 //!
-//! Everything is validated before any value is read; then all values are read in parallel. The caller opens files. The
-//! parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views), `accessors` (validation), `fills` and `convert`
-//! (values), `meshes`, `streams`, `primitives`, `hierarchy`, `instances`, `materials`.
+//! The accessors of all instances, and then those of each batch of meshes, are validated before their values are read
+//! in parallel. The caller opens files. The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views),
+//! `accessors` (validation), `fills` and `convert` (values), `meshes`, `streams`, `primitives`, `hierarchy`,
+//! `instances`, `materials`.
 
 use crate::accessors::AccessorValues;
 use crate::buffers::{Buffers, OpenBufferFile};
@@ -46,7 +50,7 @@ use polyhaul_pipeline::read::Extent;
 /// Number of meshes read together: enough to keep all threads busy, few enough that their plans stay in the cache.
 const MESHES_AT_ONCE: usize = 512;
 
-/// Memory per instance while a file is read: its mesh use, and an object with a short name.
+/// Bytes of memory per instance while a file is read: a [`PlacedMesh`], and an object with a short name.
 const INSTANCE_BYTES: usize = size_of::<PlacedMesh>() + size_of::<Object>() + 64;
 
 /// A scene read from a file.
@@ -54,7 +58,7 @@ const INSTANCE_BYTES: usize = size_of::<PlacedMesh>() + size_of::<Object>() + 64
 pub struct GltfFound {
     /// Objects of the default scene with their meshes, and all materials.
     pub scene: Scene,
-    /// Dropped and unusual parts of the file.
+    /// Warnings about dropped data, repaired values and skipped primitives.
     pub warnings: Warnings,
     /// Number of threads used.
     pub threads: usize,
@@ -64,13 +68,15 @@ pub struct GltfFound {
 /// percent-encoding and the maximum number of bytes needed.
 ///
 /// Material maps refer to images inside the file by names that start with `file_name`, such as `chair.glb#image0.png`;
-/// see [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without `file_name`, or if
-/// they are neither PNG nor JPEG, these images are dropped with a warning.
+/// see [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without `file_name`, all
+/// these images are dropped with a warning; with it, only those that are invalid or neither PNG nor JPEG.
 ///
 /// # Errors
-/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file violates the specification,
-/// [`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported) if it requires an unsupported extension,
-/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if it exceeds the limits in `options`, and errors of `open_file`.
+/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file violates the specification, unless
+/// `options.faults` tolerates the fault, [`Unsupported`](polyhaul_model::error::ErrorKind::Unsupported) if the file
+/// needs an unsupported version, extension or feature, or if `options.faults` refuses a loss,
+/// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if the file exceeds the limits in `options`, and errors of the
+/// source and of `open_file`.
 pub fn read(
     bytes: Bytes<'_>,
     file_name: Option<&str>,
@@ -122,7 +128,7 @@ struct PlacedMesh {
     node: Option<usize>,
     mesh: usize,
     world: NodeWorld,
-    /// Index among the instances of the node.
+    /// Index among the instances of the node; `None` if the node has none.
     instance: Option<usize>,
 }
 
@@ -208,7 +214,7 @@ struct SceneBuilder<'l, 'a, 'f> {
     scene: Scene,
     values: AccessorValues<'a, 'f>,
     log: &'l mut GltfLog,
-    /// Mesh of the model and material slots, by mesh of the file.
+    /// Model mesh and material slots of each mesh of the file; `None` if no object uses it.
     indices: Vec<Option<UsedMesh>>,
     /// Splat extensions of the meshes that have one.
     splats: Vec<SplatPrimitive>,
@@ -308,7 +314,8 @@ impl SceneBuilder<'_, '_, '_> {
 }
 
 impl SceneBuilder<'_, '_, '_> {
-    /// Converts a scene with splats to the axes of splats in memory; other scenes stay unchanged.
+    /// Converts a scene with splats to the axes of splats in memory; other scenes stay unchanged. Fails if the meshes
+    /// of splats have different color spaces.
     fn turn_splats(&mut self) -> Result<()> {
         let Some(first) = self.splats.first() else { return Ok(()) };
         if first.has_linear_colors {
@@ -323,7 +330,7 @@ impl SceneBuilder<'_, '_, '_> {
     }
 }
 
-/// Returns the bounding box that a mesh's accessors declare; `None` unless all do.
+/// Returns the bounding box that the accessors of a mesh declare; `None` unless all declare bounds as floats.
 fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     let mut union: Option<Bounds<f64>> = None;
     for primitive in &document.meshes.get(mesh)?.primitives {
@@ -338,7 +345,8 @@ fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     union
 }
 
-/// Returns the name of an object: that of the node, else of the mesh. Instances are numbered unless it is empty.
+/// Returns the name of an object: the node's, or the mesh's if the node has none. For an instance, `_` and its index
+/// are appended, unless the name is empty.
 fn object_name(node: Option<&Node>, mesh_name: &str, instance: Option<usize>) -> Result<String> {
     let node_name = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
     let base = try_string(node_name.unwrap_or(mesh_name))?;

@@ -39,7 +39,7 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
     deserializer.deserialize_seq(ListVisitor(PhantomData))
 }
 
-/// Deserializes text or `null`. The text may be a whole buffer in base64.
+/// Deserializes text or `null`. Allocation must be fallible, because the text may be a whole buffer in base64.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct DocumentText(String);
     struct TextVisitor;

@@ -22,7 +22,7 @@ pub(crate) struct ValueSpan {
 /// Content of a span.
 #[derive(Clone, Debug)]
 pub(crate) enum SpanContent {
-    /// Positions, transformed by a frame if a node cannot store it; codes if there is a lattice.
+    /// Positions, transformed by `frame` if a node cannot store that transform; quantized if there is a lattice.
     Positions { block: BlockKind, frame: Option<Frame>, lattice: Option<Lattice> },
     /// Normals; bytes if quantized.
     Normals { block: BlockKind, frame: Option<Frame>, is_quantized: bool },
@@ -76,7 +76,7 @@ pub(crate) enum BlockKind {
 }
 
 impl SpanContent {
-    /// Returns the kind of view for these values; meaningless for bytes, which belong to no view.
+    /// Returns the kind of view for these values; meaningless for padding, images and compressed views.
     pub(crate) fn kind(&self) -> ViewKind {
         match self {
             SpanContent::Positions { lattice: None, .. } => ViewKind::Positions,
@@ -103,7 +103,7 @@ impl SpanContent {
         }
     }
 
-    /// Returns the bytes per value: per vertex, per segment or triangle, or 1 for bytes.
+    /// Returns the bytes per vertex, instance, segment or triangle; 1 for padding, images and compressed views.
     pub(crate) fn bytes(&self) -> usize {
         let parts = match self {
             SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => return 1,
@@ -115,7 +115,7 @@ impl SpanContent {
     }
 }
 
-/// Kinds of views, in file order: the kind with 2-byte values comes last, so that all others stay aligned to 4 bytes.
+/// Kinds of views, in file order: the kind with 2-byte elements comes last, so that all others stay aligned to 4 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ViewKind {
     Positions,
@@ -141,7 +141,7 @@ pub(crate) enum ViewKind {
 /// Number of kinds.
 pub(crate) const KINDS: usize = ViewKind::ShortIndices as usize + 1;
 
-/// Compression modes of the extension.
+/// Compression modes of `EXT_meshopt_compression`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ViewMode {
     Attributes,

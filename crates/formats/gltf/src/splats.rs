@@ -285,7 +285,8 @@ pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut GltfLog) -> Res
     Ok(SplatPrimitive { degree, has_linear_colors })
 }
 
-/// Warns about an unsupported value of a property; the specification requires readers to use the default instead.
+/// Warns about a missing required property and about an unsupported value, for which the specification requires readers
+/// to use the default.
 fn note_unknown(extension: &Value, key: &str, supported: &[&str], path: &str, log: &mut GltfLog) -> Result<()> {
     match extension.get(key).map(|value| value.as_str().unwrap_or_default()) {
         None if key == "projection" || key == "sortingMethod" => Ok(()),

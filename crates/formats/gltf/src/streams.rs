@@ -1,7 +1,7 @@
 //! Reads the vertex attributes of all primitives of a mesh into the arrays of the model, in order.
 //!
 //! Primitives with the same attributes share their vertices. Normals and UVs that only some primitives have get an
-//! index stream; other missing values are NaN, or 0 for splats. `meshes` reads the elements.
+//! index stream; other missing values are NaN, 0 for splats, or empty lists. `meshes` reads the elements.
 
 use crate::accessors::{ANY, AccessorValues, width};
 use crate::convert::Finish;
@@ -45,7 +45,8 @@ impl StreamStarts {
         self.domain == Domain::Indexed && !self.starts.is_empty()
     }
 
-    /// Appends the value index of each vertex.
+    /// Appends the value index of each vertex, or [`NONE`] if the set has no values; nothing if the stream is not
+    /// indexed.
     pub(crate) fn append(&self, set: usize, base: u32, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
         if !self.is_indexed() {
             return Ok(());
@@ -122,7 +123,7 @@ impl Streams {
         let form = |width, finish| AttributeForm { width: Some(width), finish, cut: &self.cut, missing: None };
         let position_layouts = sets.iter().map(|set| Some(&set.positions));
         adder.add(position_layouts, positions.to_mut()?.as_flattened_mut(), form(3, Finish::Keep))?;
-        // UVs start at the upper left corner of an image in glTF, at the lower left in the model.
+        // The UV origin is the upper left corner of an image in glTF, the lower left in the model.
         adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), form(2, Finish::FlipV))?;
         adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), form(3, Finish::Unit))?;
         let color_form = AttributeForm { missing: Some(f32::NAN), ..form(4, Finish::Screen) };

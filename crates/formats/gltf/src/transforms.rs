@@ -14,7 +14,7 @@ pub(crate) struct InstanceTransform {
     pub(crate) translation: [f32; 3],
     /// Unit quaternion: x, y, z, w.
     pub(crate) rotation: [f32; 4],
-    /// Negative if the matrix mirrors.
+    /// All negative if the matrix mirrors; the signs of its diagonal if the matrix is diagonal.
     pub(crate) scale: [f32; 3],
 }
 

@@ -1,4 +1,4 @@
-//! Collects spans in buffer views, one stride per view, and assigns their offsets in the file.
+//! Collects spans in buffer views, with one kind of values per view, and assigns the offsets of the views in the file.
 //!
 //! A compressed view is encoded and decoded as a whole by one thread, so its size is limited; without compression, a
 //! view holds all values of its kind. [`crate::pages`] formats the values.
@@ -129,7 +129,7 @@ pub(crate) fn lay_out(
     Ok(layout)
 }
 
-/// Returns the extension of a view whose compressed bytes start at `offset`.
+/// Returns the content of the extension for a view whose compressed bytes start at `offset`.
 fn compressed_view(view: &GltfView, offset: u64, bytes: usize) -> serde_json::Value {
     let mode = match view.kind.mode() {
         ViewMode::Attributes => "ATTRIBUTES",
@@ -163,7 +163,7 @@ fn add_images(document: &mut Document, images: &GltfImages, layout: &mut FileLay
 }
 
 impl FileLayout {
-    /// Appends bytes, then zeros up to a multiple of 4.
+    /// Appends a span of `count` bytes, then zeros up to a multiple of 4.
     fn add(&mut self, content: SpanContent, count: usize) -> Result<()> {
         self.bytes += count as u64;
         try_push(&mut self.spans, ValueSpan { geometry: 0, section: 0, content, count }, "the plan")?;

@@ -1,4 +1,4 @@
-//! Writes a scene to a `.glb` file, or to a `.gltf` file and its buffer. [`crate::plan`] decides on the content.
+//! Writes a scene to a `.glb` file, or to a `.gltf` file and its buffer. [`crate::plan`] determines the content.
 
 use crate::compress::compress;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
@@ -27,9 +27,9 @@ impl<'a> GltfFile<'a> {
     /// Plans the file of a scene. Compresses views and keeps the compressed bytes in memory.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for coordinates that are not finite and for compression missing from this build;
-    /// [`ErrorKind::Usage`] for indices out of range; the first loss if [`GltfJob::strict`] refuses losses;
-    /// [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
+    /// [`ErrorKind::Unsupported`] for values that glTF cannot store, such as coordinates that are not finite, and for
+    /// compression missing from this build; [`ErrorKind::Usage`] for indices out of range; the first loss if
+    /// [`GltfJob::strict`] refuses losses; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
     pub fn new(job: &GltfJob<'a>, warnings: &mut Warnings) -> Result<GltfFile<'a>> {
         let plan = plan(job)?;
         losses::note(job, &plan, warnings)?;
@@ -49,7 +49,7 @@ impl<'a> GltfFile<'a> {
     /// Writes the JSON and the binary part as `.glb`.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] if the file would exceed 4 GiB; errors of the output.
+    /// [`ErrorKind::Limit`] if the file would exceed 4 GiB; [`ErrorKind::Memory`]; errors of the output.
     pub fn write_glb(&mut self, writing: &mut Writing<'_, '_>) -> Result<()> {
         let mut json = self.json(None)?;
         // Chunks are padded to 4 bytes: JSON with spaces, binary values with zeros.

@@ -207,7 +207,7 @@ fn a_wrong_list_of_roots_is_a_warning() {
     assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["listed-node"]), (1, 1));
 }
 
-/// The JSON chunk has any length; the next chunk follows directly or after padding.
+/// The JSON chunk may have any length; the next chunk follows directly or after padding.
 #[test]
 fn chunks_need_no_padding() {
     for spaces in 0..8 {

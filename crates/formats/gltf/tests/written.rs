@@ -231,7 +231,7 @@ fn quantized_values_are_near() {
     let changes = ["changed-colors", "changed-normals", "changed-positions", "changed-uvs"];
     assert_eq!(glb.codes(), changes.map(|code| (code, count)));
     let reread = glb.scene();
-    // Half a step of 20 units in 32,767 steps, doubled by the scale of the third object.
+    // Half a step (20 units in 65,534 steps), doubled by the scale of the third object.
     let error = distance(&reread, &scene);
     assert!(error > 1e-5 && error < 1.1 * 2.0 * 10.0 / 65534.0, "{error}");
     let quantized = &reread.meshes[0];

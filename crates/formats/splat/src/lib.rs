@@ -23,7 +23,7 @@ use polyhaul_model::warnings::Warnings;
 pub struct SplatsFound {
     /// A scene with one mesh.
     pub scene: Scene,
-    /// Repaired and dropped parts of the file.
+    /// Warnings about repaired and dropped parts of the file.
     pub warnings: Warnings,
     /// Maximum number of threads used.
     pub threads: usize,

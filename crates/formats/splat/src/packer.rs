@@ -38,7 +38,7 @@ pub enum SplatPacking {
 pub struct SplatPacker {
     packing: SplatPacking,
     version: u8,
-    /// Degree to write, and degree of the table.
+    /// Degree of spherical harmonics to write, and that of the table.
     degree: usize,
     full_degree: usize,
     has_normals: bool,
@@ -72,8 +72,9 @@ struct PackedStream {
 }
 
 impl SplatPacker {
-    /// Creates a packer for tables with the columns of `head`, whose values are ignored. Returns `None` unless they are
-    /// exactly the columns of splats and the options are valid.
+    /// Creates a packer for tables with the columns of `head`, whose values are ignored. Returns `None` unless the
+    /// columns are exactly those of splats, with or without normals, the options are valid, and SPZ has its default
+    /// axes.
     pub fn new(head: &Table, packing: SplatPacking, options: &SplatWriteOptions) -> Option<SplatPacker> {
         let names: HashSet<&str> = head.columns.iter().map(|column| &*column.name).collect();
         let is_float = |column: &Column| column.values.scalar() == Scalar::F32 && column.offsets.is_none();
@@ -204,7 +205,7 @@ impl PackedRecords {
     /// Writes the file. The job's scene has only remarks, no objects.
     ///
     /// # Errors
-    /// Errors of the output.
+    /// An unsupported compression level; out of memory; errors of the output.
     pub fn write(&self, job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
         let SplatPacker { packing, degree, full_degree, .. } = self.packer;
         let harmonics = 3 * (HARMONICS[full_degree] - HARMONICS[degree]) as u64;

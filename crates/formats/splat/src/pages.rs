@@ -68,7 +68,7 @@ impl<'a> RecordPages<'a> {
         streams.map(|stream| self.count.div_ceil(self.page_records(stream))).sum()
     }
 
-    /// Returns the records per page of a stream.
+    /// Returns the number of records per page of a stream.
     fn page_records(&self, stream: &RecordStream<'_>) -> usize {
         (self.page_bytes / stream.bytes).max(1)
     }

@@ -18,7 +18,7 @@ const CHUNK_BYTES: usize = 256 << 10;
 /// Decoded value of each byte.
 pub(crate) type ByteTable = [f32; 256];
 
-/// Decodes whole records into the same number of values of each column.
+/// Decodes whole records into columns, which may have different numbers of values per record.
 pub(crate) type DecodeRecords<'a> = &'a (dyn Fn(&[u8], &mut [&mut [f32]]) + Sync);
 
 /// Records of a stream.
@@ -75,7 +75,7 @@ pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize
 
 struct RecordsJob<'a, 'f, 'm> {
     source: Source<'f>,
-    /// Input locked by one worker at a time, in order.
+    /// Remaining input and columns, locked by one worker at a time, in the order of chunks.
     rest: Mutex<RecordsLeft<'a, 'f, 'm>>,
     /// Values per record in each column.
     per_record: Vec<usize>,

@@ -59,7 +59,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     }
     let mut count = 0;
     loop {
-        // For streams of unknown length, rows double each time, so that columns are rarely reallocated.
+        // For streams of unknown length, the number of rows doubles each time, so that columns are rarely reallocated.
         let requested =
             row_count.map_or(STREAM_ROWS.max(count), |row_count| row_count as usize - count).min(max_rows - count);
         resize(&mut columns, count + requested)?;

@@ -27,7 +27,7 @@ const WORD: usize = u32::BITS as usize;
 /// Items per call of [`Items::keys`], so that computing keys can be vectorized.
 pub const BATCH: usize = 64;
 const MAX_ITEMS: usize = (1 << 31) - 1;
-/// Prefetch distance in items: finding recent uvs takes 2.2 ns each instead of 3.4 ns without it.
+/// Prefetch distance in items, far enough to hide the latency of memory.
 const AHEAD: usize = 128;
 
 /// The key of an item.

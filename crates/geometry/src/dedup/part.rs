@@ -109,8 +109,7 @@ impl DedupPart {
 /// Number of buffered stores.
 const WAITING: usize = 32;
 
-/// Buffers scattered stores while their cache lines are prefetched. Without it, 6 million stores for a mesh in random
-/// order take 80 ms longer.
+/// Buffers scattered stores while their cache lines are prefetched: a mesh in random order misses the cache at each.
 struct Stores<'a> {
     of_item: &'a [AtomicU32],
     waiting: [(u32, u32); WAITING],

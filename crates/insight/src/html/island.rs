@@ -9,7 +9,7 @@ use crate::shown::{Bar, MAX_LEVELS, What};
 use crate::words::{phase_words, plain};
 use polyhaul_trace::{Lane, Phase, Sample};
 
-/// Maximum length of a file name in characters, and of all names in total.
+/// Maximum length of a file name in characters, and total length in bytes after which further names are dropped.
 const NAME_CHARS: usize = 80;
 const NAMES_CHARS: usize = 150_000;
 /// Maximum number of samples on a page.

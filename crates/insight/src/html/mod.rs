@@ -56,10 +56,10 @@ pub(super) struct HtmlJob<'a> {
 /// Generates the report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and
 /// print.
 ///
-/// Shows the verdict, time per phase, activity per thread, cores in use, read and write rates in steps of 10 ms or less
-/// next to the machine's ceilings, memory, and the calls on each file. Time charts need a trace with
-/// [spans](polyhaul_trace::Detail::Spans); the system's figures for cores, disks and memory need samples. Spans too
-/// short to be visible are merged, which the page notes.
+/// Shows the verdict, time per phase, activity per thread, cores in use, read and write rates in steps of at most 10 ms
+/// (more if the job takes over 40 s) next to the machine's ceilings, memory, and the calls on each file. Time charts
+/// need a trace with [spans](polyhaul_trace::Detail::Spans); the system's figures for cores, disks and memory need
+/// samples. Spans too short to be visible are merged, which the page notes.
 ///
 /// ```
 /// use polyhaul_insight::{Heading, html};

@@ -1,6 +1,6 @@
 //! Generates the text of a page: verdict, phases, files, ceilings and chart captions.
 //!
-//! Needs no scripts. Long lists are truncated with a note. Computes nothing beyond sums.
+//! The text needs no scripts. Long lists are truncated with a note. Computes only sums, means and shares.
 
 use super::HtmlJob;
 use super::island::shortened;
@@ -15,7 +15,7 @@ const FIRST_FILES: usize = 8;
 const MAX_FILES: usize = 200;
 /// Maximum length of a file name in characters.
 const NAME_CHARS: usize = 120;
-/// Calls are flagged as small if their mean size is below this and there are more than a few.
+/// Calls on a file are flagged as small if their mean size is below this and there are more than [`FEW_CALLS`].
 const SMALL_CALL_BYTES: u64 = 64 * 1024;
 const FEW_CALLS: u64 = 16;
 

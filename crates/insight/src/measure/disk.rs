@@ -67,7 +67,7 @@ pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings)
     Ok(())
 }
 
-/// Writes files of increasing size while there is room; returns the last one.
+/// Writes files of increasing size until space or memory is scarce or the disk is slow; returns the last one.
 fn write_sizes(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<Scratch> {
     let mut block = incompressible();
     let mut last: Option<Scratch> = None;
@@ -118,8 +118,8 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
     last.map(|scratch| (size, scratch)).ok_or_else(Error::cancelled)
 }
 
-/// Cold read rate, or why it is unknown. The better of two methods counts: through the page cache, and direct I/O if
-/// supported.
+/// Cold read rate, or the reason why it is unknown. The better of two methods counts: through the page cache, and
+/// direct I/O if supported.
 fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::result::Result<f64, &'static str>> {
     bench.start_figure();
     if fetched_bytes().is_none() {
@@ -235,7 +235,7 @@ impl Scratch {
         Ok(self.bytes)
     }
 
-    /// Always requests whole blocks, even at the end of the file: direct I/O requires it.
+    /// Reads `length` bytes. Requests a whole block even at the end of the file, because direct I/O requires it.
     fn read_block(&self, out: &mut [u8], offset: u64, length: usize) -> io::Result<()> {
         let mut count = 0;
         while count < length {
@@ -300,7 +300,7 @@ fn stamp(block: &mut [u8], offset: u64) {
     }
 }
 
-/// Whether the error is a full disk, exceeded quota or file size limit.
+/// Returns whether the error is a full disk, or an exceeded quota or file size limit.
 fn is_no_room(error: &Error) -> bool {
     let kind = error.io_error().map(io::Error::kind);
     matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge))

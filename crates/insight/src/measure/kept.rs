@@ -20,7 +20,7 @@ const END: &str = "end";
 /// Maximum size of a ceilings file; larger files are ignored.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Loads the stored ceilings of this machine and the disk of `folder`. They may be of any age: see
+/// Loads the stored ceilings of this machine and the disk of `folder`, if there are any. They may be of any age: see
 /// [`Ceilings::measured_unix_s`].
 pub fn kept(folder: &Path) -> Option<Ceilings> {
     let machine = place::machine();
@@ -60,7 +60,7 @@ fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
     folders.find(|folder| folder.is_dir()).map(PathBuf::from)
 }
 
-/// Combines read figures of one disk with write figures of another. Either includes the machine's figures.
+/// Combines read figures of one disk with write figures of another. Each also includes the machine's figures.
 fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings> {
     Some(match (reading, writing) {
         (Some(reading), Some(writing)) => Ceilings {
@@ -80,7 +80,7 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
 }
 
 /// Stores ceilings, replacing earlier ones of the same machine and disk. Returns the path; `None` without a cache
-/// folder, if neither `XDG_CACHE_HOME` nor `HOME` (`LOCALAPPDATA` on Windows) is set.
+/// folder: neither `XDG_CACHE_HOME` nor `HOME` (macOS: `HOME`, Windows: `LOCALAPPDATA`) is set to an absolute path.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be written.

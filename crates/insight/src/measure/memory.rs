@@ -1,4 +1,4 @@
-//! Memory and core figures: copying, fresh pages, and how many cores really run in parallel.
+//! Memory and core figures: copying, fresh pages, and the throughput of all cores in parallel.
 //!
 //! Touches no files. The pipeline starts the threads.
 

@@ -51,8 +51,8 @@ polyhaul_model::options! {
 
 /// Measures the machine, the disk of `folder` and the `kernels`. Leaves no files behind.
 ///
-/// Figures for all cores use all cores. Other programs degrade the figures, so run this on an idle machine:
-/// [`Ceilings::other_load`] is their load, and [`Ceilings::is_quiet`] whether it is acceptable.
+/// Some figures use all cores. Other programs degrade the figures, so run this on an idle machine:
+/// [`Ceilings::other_load`] is their load, and [`Ceilings::is_quiet`] returns whether it is acceptable.
 ///
 /// # Errors
 /// [`ErrorKind::Io`](polyhaul_model::error::ErrorKind::Io) if no file can be created in `folder`, or the disk is full;
@@ -142,7 +142,8 @@ impl<'a> Bench<'a> {
         self.options.cancel.check()
     }
 
-    /// Repeats `round` for the configured duration.
+    /// Repeats `round` for the configured duration, at least 3 times unless that takes more than 3 s, and at most 100
+    /// times.
     pub fn rounds(&self, mut round: impl FnMut() -> Result<()>) -> Result<()> {
         let start = Instant::now();
         for count in 1..=MAX_ROUNDS {

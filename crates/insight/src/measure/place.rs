@@ -8,7 +8,7 @@ use polyhaul_pipeline::machine::cores;
 use std::io::Read;
 use std::path::Path;
 
-/// Maximum length read from `/proc/cpuinfo`.
+/// Maximum number of bytes read from `/proc/cpuinfo`.
 const HEAD_BYTES: u64 = 4096;
 
 /// Processor, available cores and host name.

@@ -1,5 +1,5 @@
-//! System calls beyond the standard library. All are implemented on Linux; elsewhere the result is unknown and the
-//! figure is omitted.
+//! System calls beyond the portable part of the standard library. All are implemented on Linux. On other systems, all
+//! except `read_at` have no effect or no result, and figures that depend on them are omitted.
 
 use std::fs::File;
 use std::io;

@@ -8,7 +8,7 @@ use polyhaul_trace::{FileUse, Phase, Recording, Sample, SpanRecord};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Minimum distance of counter values, as a fraction of the recording: finer than screen resolution.
+/// Divisor of the recording's duration for the minimum distance of counter values: finer than screen resolution.
 const STEPS: u64 = 10_000;
 /// Number of files with counters of their own.
 const FILES: usize = 8;

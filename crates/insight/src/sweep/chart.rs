@@ -15,7 +15,7 @@ const PLOT_HEIGHT: f64 = 400.0;
 const PANEL_HEIGHT: f64 = PLOT_HEIGHT + 110.0;
 /// Width of a column for a device without a rate.
 const COLUMN: f64 = 76.0;
-/// Height and length of a line of advice below a panel.
+/// Height of a line of advice below a panel, and its maximum length in characters.
 const ADVICE_HEIGHT: f64 = 17.0;
 const ADVICE_CHARS: usize = 75;
 
@@ -180,7 +180,8 @@ impl<'a> Panel<'a> {
         self.picture.line([end, top, end, bottom], MARK, "stroke-dasharray=\"2 4\"");
     }
 
-    /// Draws a curve with dots; in columns, dots for measurements and dashes for predictions.
+    /// Draws a curve: a solid line with dots for measurements, a dashed line for predictions. In a column, draws only a
+    /// dot or a dash.
     fn curve(&mut self, stored: usize, is_model: bool) {
         let seconds = |device| self.sweep.cell(stored, self.threads, device)?.seconds(is_model);
         let places = self.sweep.devices().into_iter().filter_map(|device| Some((device, seconds(device)?)));

@@ -1,8 +1,8 @@
 //! Attributes the time of every thread to causes.
 //!
-//! A job's total is its duration times its threads. Time of a thread working in parallel belongs to that work. Serial
-//! work (reading ahead, ordered parts, work before other threads start) also includes the time of the threads waiting
-//! for it. Time without a known cause stays unattributed.
+//! A job's total is its duration times its threads. The time of threads that work in parallel is attributed to that
+//! work. Serial work (reading ahead, ordered parts, work before other threads start) is also charged with the time of
+//! the threads that wait for it. Time without a known cause stays unattributed.
 
 use super::{Bound, Facts};
 use polyhaul_bytes::BLOCK_BYTES;
@@ -13,8 +13,8 @@ use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 const FROM_DISK: f64 = 0.1;
 /// Calls count as small reads if there are more than this multiple of the calls needed with full blocks.
 const MANY_CALLS: u64 = 2;
-/// Share of its CPU quota from which on a container counts as exhausted: the rest is lost at the ends of scheduling
-/// periods.
+/// Share of a container's CPU quota from which on the quota counts as exhausted: the rest is lost at the ends of
+/// scheduling periods.
 const USED_UP: f64 = 0.9;
 /// Time lost to other programs below this share of the work's time is noise.
 const NOISE: f64 = 0.1;
@@ -31,7 +31,7 @@ pub(super) struct Account {
     pub(super) cold: f64,
     /// Share of the time in which threads computed, as opposed to waiting or being in calls.
     pub(super) at_work: f64,
-    /// Requested delays (throttling) of reads and of writes.
+    /// Thread time of requested delays (throttling) of reads and of writes, in nanoseconds.
     pub(super) throttled: [f64; 2],
 }
 
@@ -148,7 +148,8 @@ impl Account {
     }
 
     /// Moves time in which threads were runnable without a core from work to other causes: an exhausted container
-    /// quota, or other programs. More threads than cores compete with each other and do not count.
+    /// quota, or other programs. If there are more threads than cores, their competition with each other does not
+    /// count.
     fn take_stolen(&mut self, seen: &Recording, totals: &Totals, facts: &Facts) {
         let Some(used) = seen.used else { return };
         let elapsed_ns = seen.elapsed_ns as f64;
@@ -240,7 +241,7 @@ fn waiting(seen: &Recording, passes: impl Fn(&FileUse) -> bool) -> f64 {
     seen.files.iter().filter(|file| passes(file)).map(|file| file.calls.waiting_ns as f64).sum()
 }
 
-/// Share of file bytes that came from a disk; 1 if the system does not report it.
+/// Share of file bytes that came from a disk; 0 if it is below [`FROM_DISK`], 1 if the system does not report it.
 fn cold(seen: &Recording) -> f64 {
     let from_disk = seen.used.and_then(|used| used.disk_read_bytes);
     let files = seen.files.iter().filter(|file| !file.is_output && file.is_file);
@@ -253,7 +254,7 @@ fn cold(seen: &Recording) -> f64 {
     if share < FROM_DISK { 0.0 } else { share }
 }
 
-/// Whether reads waited mostly for pipes and sockets instead of files.
+/// Returns whether reads waited mostly for pipes and sockets instead of files.
 pub(super) fn is_piped(seen: &Recording) -> bool {
     let of = |is_pipe: bool| {
         waiting(seen, |file| !file.is_output && file.phase == Phase::Read && !file.is_memory && file.is_file != is_pipe)
@@ -279,7 +280,7 @@ fn throttled(seen: &Recording, totals: &Totals) -> [f64; 2] {
     let [input, output] = [false, true].map(|is_output| held(is_output) as f64);
     match input + output {
         sum if sum > 0.0 => [input / sum, output / sum],
-        // No file has it: only ordered parts write.
+        // No file recorded throttling. In ordered parts, writes were throttled, because only ordered parts write.
         _ if totals.get(Lane::Turn, Phase::Throttle) > 0 => [0.0, 1.0],
         _ => [1.0, 0.0],
     }
@@ -296,7 +297,7 @@ fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Caus
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
-/// Whether a host returned much less than the requested blocks, which required many more calls.
+/// Returns whether a host returned much less per call than requested, so that many more calls were needed.
 pub(super) fn has_small_reads(file: &FileUse) -> bool {
     let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
     let with_bytes = file.calls.calls - file.calls.calls_by_size[0];

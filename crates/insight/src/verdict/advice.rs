@@ -111,7 +111,7 @@ pub(super) fn remedies(
     said
 }
 
-/// Folder to measure if required ceilings are unknown.
+/// Words for the folder to measure, if a required ceiling is unknown; empty words if there are no ceilings at all.
 fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static str> {
     let Some(ceilings) = ceilings else { return Some("") };
     let unknown = |list: &[Moved], rate: f64| !list.is_empty() && rate <= 0.0;
@@ -154,7 +154,7 @@ impl AdviceJob<'_> {
         self.gain(seconds, cost.at(model.speed(self.account.threads)))
     }
 
-    /// Whether most of the throttling was in this direction.
+    /// Returns whether most of the throttling was in this direction.
     fn is_throttled(&self, way: Direction) -> bool {
         let calls = self.seen.totals().total(Phase::Throttle) as f64;
         calls > 0.0 && self.account.throttled[way as usize] >= 0.5 * calls
@@ -275,7 +275,7 @@ impl AdviceJob<'_> {
             .then(|| format!("more threads would not help: writing runs at {percent:.0} % of {whose}"))
     }
 
-    /// The reads, with those compressed by a codec changed.
+    /// The reads, with `change` applied to those compressed with `codec`.
     fn without(&self, codec: Codec, change: impl Fn(&Moved) -> Moved) -> Vec<Moved> {
         let list = self.facts.reads.iter();
         list.map(|moved| if moved.codec == Some(codec) { change(moved) } else { moved.clone() }).collect()
@@ -400,7 +400,7 @@ fn duration(pace: &Pace) -> String {
     time(u64::try_from(pace.latency.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Whether a format is text.
+/// Returns whether a format is text.
 fn is_text(format: &str) -> bool {
     matches!(format, "obj" | "mtl" | "pbrt" | "csv" | "tsv" | "txt" | "xyz" | "pts")
 }

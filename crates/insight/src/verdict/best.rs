@@ -1,4 +1,4 @@
-//! Estimates the best time of a machine for the bytes of a job, from its ceilings.
+//! Estimates the shortest time in which a machine could process the bytes of a job, from the machine's ceilings.
 //!
 //! Cost and time of a stage come from `model.rs`. Costs are summed per resource over all formats and codecs; stages are
 //! sequential. An unknown rate makes the result unknown.
@@ -11,7 +11,8 @@ use crate::model::{Reading, kernel_seconds, over, speed};
 use crate::moved::Moved;
 use polyhaul_trace::{Lane, Phase, Recording};
 
-/// Minimum best time in seconds: faster jobs are not compared, since their time does not depend on bytes.
+/// Minimum best time in seconds: shorter jobs are not compared, since their duration hardly depends on the number of
+/// bytes.
 const SMALL: f64 = 0.001;
 /// Maximum share of the time for work without a kernel.
 const UNKNOWN_WORK: f64 = 0.1;
@@ -37,7 +38,8 @@ impl<'a> Model<'a> {
 
     /// Cost of reading; `None` if a rate is unknown.
     ///
-    /// Streams count as parallel as far as that was observed: which others could have been is unknown.
+    /// Only decompression that was observed to run in parallel counts as parallel: whether more of it could have is
+    /// unknown.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
         let reading = Reading::from_moved(list, self.ceilings)?;
         let bytes = list.iter().map(|moved| moved.bytes).sum();
@@ -83,7 +85,7 @@ fn writer(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Share of the time spent transforming or drawing models. Serial work counts fully.
+/// Share of the job's time spent transforming or drawing models. Parallel work is divided by the number of threads.
 fn transform(seen: &Recording, account: &Account) -> f64 {
     let totals = seen.totals();
     let changes = [Phase::Transform, Phase::Draw];

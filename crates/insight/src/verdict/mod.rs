@@ -1,8 +1,8 @@
 //! Determines the bottleneck of a job, its distance from the machine's best, and what would help.
 //!
 //! `accounting` attributes thread time to causes; `best` estimates the machine's best time for the same bytes; `advice`
-//! computes the effect of changes with the same model. Pure: recording, facts and ceilings in, words and numbers out;
-//! measures nothing. The rules are documented for users in docs/guide/verdict.md.
+//! computes the effect of changes with the same model. Evaluates a recording, facts and ceilings, and measures nothing
+//! itself. The rules are documented for users in docs/guide/verdict.md.
 
 mod accounting;
 mod advice;
@@ -18,9 +18,9 @@ use polyhaul_trace::Recording;
 use std::fmt;
 use std::time::Duration;
 
-/// Share from which on a cause leads regardless of others.
+/// Share above which a cause leads regardless of the others.
 const CLEAR: f64 = 0.40;
-/// Share from which on a cause leads if it exceeds the next one by [`LEAD`].
+/// Share above which a cause leads if it exceeds the next one by the factor [`LEAD`].
 const FAIR: f64 = 0.25;
 /// Ratio to the next cause that counts as a lead.
 const LEAD: f64 = 1.3;
@@ -110,8 +110,8 @@ pub struct Verdict {
     pub seconds: f64,
     /// Uncompressed bytes per second, read or written, whichever are more.
     pub bytes_per_second: f64,
-    /// Best time of this machine for the same bytes, in seconds; `None` if its ceilings are unknown or the job is too
-    /// small to compare.
+    /// Best time of this machine for the same bytes, in seconds; `None` if its ceilings are unknown, the job is too
+    /// small to compare, or more than a tenth of its time was spent transforming or drawing.
     pub best_possible_seconds: Option<f64>,
     /// Ratio of the duration to the best time.
     pub times_off: Option<f64>,
@@ -197,7 +197,7 @@ impl Verdict {
         }
     }
 
-    /// Whether the verdict is meaningful: the job was long enough, and enough of its time is attributed.
+    /// Returns whether the verdict is meaningful: the job was long enough, and enough of its time is attributed.
     pub fn is_telling(&self) -> bool {
         self.seconds >= TELLING_SECONDS && attributed(&self.causes) >= TELLING
     }
@@ -326,7 +326,7 @@ impl Bound {
         }
     }
 
-    /// Whether it is CPU work of the library.
+    /// Returns whether the cause is CPU work of the library.
     fn is_work(self) -> bool {
         use Bound::{Build, Compress, Decode, Decompress, Draw, Encode, Format, Parse, Serial, Transform};
         matches!(self, Build | Compress | Decode | Decompress | Draw | Encode | Format | Parse | Serial | Transform)

@@ -96,7 +96,7 @@ fn convert_by(
 ) -> Result<Converted> {
     let to = format_of(&output, write)?;
     let read = &read.clone().with_target(to.name());
-    // Fail before reading if the output cannot be written.
+    // Before reading: an unsupported compression or level fails at once.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
     if let Attempt::Done(converted) = stream::stream(&input, &output, to, read, write, before)? {

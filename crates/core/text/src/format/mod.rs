@@ -375,7 +375,7 @@ impl<'a> Page<'a> {
     }
 
     /// Returns a page over the free room of this one. If rare paths receive it instead of the page itself, the compiler
-    /// can keep the page in registers, which saves 2 ns per value.
+    /// can keep the page in registers (measure with `tools/bench/benches/format.rs`).
     #[inline(always)]
     fn rest(&mut self) -> Page<'_> {
         Page::new(&mut self.buffer[self.len..])

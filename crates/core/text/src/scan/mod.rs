@@ -308,7 +308,8 @@ fn line_ends(mut newlines: u64, ends: u64, origin: LineEnd, out: &mut [LineEnd; 
                 newline: origin.newline.wrapping_add(newlines.trailing_zeros()),
                 tokens: origin.tokens + (ends & through).count_ones(),
             };
-            // Volatile keeps compilers from assembling vectors of four lines, which slows a scan by a sixth.
+            // Volatile keeps compilers from assembling vectors of four lines, which is slower (`index` of
+            // `tools/bench/benches/parse.rs`).
             // SAFETY: `slot` is an element of `out`, borrowed exclusively by this loop: valid for one aligned write.
             unsafe { (&raw mut *slot).write_volatile(line) };
             newlines &= newlines.wrapping_sub(1);

@@ -42,7 +42,8 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
         0xa1 => true,
         _ => return Err("unknown attribute codec version"),
     };
-    // The tail holds the first element's baseline and, in version 1, one channel mode per four bytes, after padding.
+    // After padding, the tail holds the baseline of the first element and, in version 1, one channel mode per four
+    // bytes of an element.
     let tail_bytes = if is_new { stride + stride / 4 } else { stride };
     let padded = tail_bytes.max(if is_new { 24 } else { 32 });
     let tail = data.len().checked_sub(padded).and_then(|start| data.split_off(start..)).ok_or(CUT)?;
@@ -103,7 +104,7 @@ fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     let escape = (1 << bits) - 1;
     for (at, delta) in group.iter_mut().enumerate() {
         let offset = (at % per_byte) as u8 * bits;
-        // Single bits start at the lowest, others at the highest.
+        // 1-bit deltas start at the lowest bit of a byte, wider ones at the highest.
         let shift = if bits == 1 { offset } else { 8 - bits - offset };
         *delta = packed[at / per_byte] >> shift & escape;
         if *delta == escape {

@@ -151,7 +151,7 @@ fn take<'b>(bytes: &mut &'b [u8], count: usize) -> MeshoptResult<&'b [u8]> {
     bytes.split_off(..count).ok_or(CUT)
 }
 
-/// Decodes an integer of up to 32 bits, 7 per byte, lowest first.
+/// Decodes a variable-length integer of up to 32 bits: 7 bits per byte, lowest first.
 fn take_varint(bytes: &mut &[u8]) -> MeshoptResult<u32> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {

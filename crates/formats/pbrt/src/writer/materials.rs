@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn maps_with_options_that_pbrt_lacks_are_not_kept() {
         let plain = TextureMap { kind: MapKind::Diffuse, file: "a.png".into(), ..TextureMap::default() };
-        let kept = TextureMap {
+        let written = TextureMap {
             offset: Some([0.5, 0.25, 0.0]),
             scale: Some([2.0, 2.0, 1.0]),
             base_gain: Some([1.0, -1.0]),
@@ -276,7 +276,7 @@ mod tests {
             color_space: Some("sRGB".into()),
             ..plain.clone()
         };
-        assert!(keeps_map(&plain) && keeps_map(&kept));
+        assert!(keeps_map(&plain) && keeps_map(&written));
         for lost in [
             TextureMap { turbulence: Some([0.1; 3]), ..plain.clone() },
             TextureMap { channel: Some('r'), ..plain.clone() },

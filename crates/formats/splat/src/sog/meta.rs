@@ -184,7 +184,7 @@ fn ranges<const N: usize>(name: &str, part: &SogPart<Vec<f64>>) -> Checked<[[f64
     Ok(std::array::from_fn(|at| [mins[at], maxs[at]]))
 }
 
-/// Values of image bytes.
+/// Lookup tables with the values of image bytes.
 struct SogTables {
     scales: [ByteTable; 3],
     colors: [ByteTable; 3],
@@ -241,8 +241,8 @@ impl SogTables {
     }
 }
 
-/// Returns the numbers of a codebook. A null first number is extrapolated with the mean spacing of the others, as in
-/// the format's viewer.
+/// Returns the numbers of a codebook. A null first number is extrapolated: it differs from the second by 1/255 of the
+/// range from the second to the last, as in the format's viewer.
 fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
     let values = values.unwrap_or_default();
     let Ok(values) = <&[Option<f64>; 256]>::try_from(values) else {

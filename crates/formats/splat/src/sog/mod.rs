@@ -3,19 +3,20 @@
 //! Sources: <https://developer.playcanvas.com/user-manual/gaussian-splatting/formats/sog/> (version 2) and the first
 //! program that wrote it, <https://github.com/playcanvas/splat-transform> (version 1, which has no specification). The
 //! JSON, usually `meta.json`, has the number of splats, ranges and tables, and the names of the images next to it, in a
-//! folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i; further pixels are ignored.
+//! folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i, except in `shN_centroids`; further
+//! pixels are ignored.
 //!
 //! | image | red, green, blue | alpha |
 //! |---|---|---|
 //! | `means_l`, `means_u` | low and high byte of x, y, z: 0 to 65535 for the range of sign(x) · ln(1 + abs(x)) | |
 //! | `scales` | logarithms of the standard deviations | |
-//! | `quats` | the rotation without its largest component, 0 to 255 for -√½ to √½ | 252, and the largest: w, x, y, z |
+//! | `quats` | the rotation without its largest component, 0 to 255 for -√½ to √½ | 252 to 255: w, x, y, z is largest |
 //! | `sh0` | constant harmonics | opacity, 0 to 255 for 0 to 1 |
 //! | `shN_labels` | low and high byte of the palette index | |
 //! | `shN_centroids` | harmonics, one per pixel; 3, 8 or 15 pixels per entry, 64 entries per row | |
 //!
-//! In version 2, the bytes of scales and harmonics are indices into tables of 256 numbers (`codebook`); in version 1,
-//! they are positions in ranges (`mins` to `maxs`), as are the opacities, which are logits.
+//! In version 2, the bytes of scales and harmonics are indices into tables of 256 numbers (`codebook`); in version 1, 0
+//! to 255 stand for the range from `mins` to `maxs`, also for the opacities, which are logits.
 //!
 //! Values are the same as in PLY files: axes are not converted. SOG is never written, and the caller opens the images
 //! by name. `meta` parses the JSON, `image` decodes images, `decode` converts pixels to values.
@@ -119,7 +120,7 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
         (Some(harmonics), Some(palette)) => palette_degree(harmonics, palette)?,
         _ => 0,
     };
-    // Everything that decoding will allocate, against the compressed size: pixels, and the columns of all splats.
+    // Compares everything that decoding will allocate (pixels, and the columns of all splats) with the compressed size.
     let pixels: u64 = images.iter().map(|image| 4 * image.pixel_count() as u64).sum();
     let columns = 3 + PLAIN_COLUMNS + 3 * HARMONICS[degree];
     let plain = pixels + (columns * size_of::<f32>()) as u64 * meta.count as u64;

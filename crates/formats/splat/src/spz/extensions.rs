@@ -4,7 +4,7 @@ use super::axes::SpzSystem;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::feed::Feed;
 
-/// Type of the record that declares the axes, as a u32.
+/// Type of the record that declares the axes.
 const AXES: u32 = 0xADBE_0003;
 /// Bytes of type and size.
 const RECORD_HEAD: usize = 8;
@@ -53,7 +53,7 @@ impl SpzExtensions {
     }
 }
 
-/// Skips bytes; returns how many there were.
+/// Skips `count` bytes, or fewer if the source ends; returns the number of skipped bytes.
 fn skipped(feed: &mut Feed<'_>, count: u64) -> u64 {
     let mut block = [0; 4096];
     let mut read = 0;

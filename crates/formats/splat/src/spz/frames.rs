@@ -15,14 +15,14 @@ use polyhaul_pipeline::write::{Compression, Pages, encoder};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Approximate memory to compress a frame: plain bytes, compressed bytes, and the compressor's tables.
+/// Approximate bytes of memory to compress a frame: uncompressed data, compressed data, and the compressor's tables.
 pub(super) const SLOT_BYTES: usize = 3 * MEMBER_BYTES;
 
 /// Compressed streams.
 pub(super) struct SpzFrames<'a> {
     records: RecordPages<'a>,
     level: Option<i32>,
-    /// Compressed frames; empty if they are not kept.
+    /// Compressed frames, each empty if it is not kept.
     packed: Vec<Mutex<Vec<u8>>>,
     /// Bytes left for keeping frames.
     budget: AtomicU64,
@@ -71,7 +71,7 @@ impl<'a> SpzFrames<'a> {
         Ok(frames)
     }
 
-    /// Returns the compressed and plain bytes of each stream that is not empty.
+    /// Returns the compressed and uncompressed sizes of each stream that is not empty, in bytes.
     pub(super) fn sizes(&self) -> impl Iterator<Item = [u64; 2]> {
         let plain = self.records.streams.iter().map(|stream| stream.bytes as u64 * self.records.count as u64);
         let packed = self.sizes.iter().map(|size| size.load(Ordering::Relaxed));
@@ -101,7 +101,7 @@ impl<'a> SpzFrames<'a> {
         encoder.encode(plain, &mut slot.packed).map_err(|_| Error::memory("compressed data"))
     }
 
-    /// Counts the frame of a slot, and keeps it if the budget allows.
+    /// Adds the frame of a slot to the size of its stream, and keeps the frame if the budget allows.
     fn keep(&self, slot: &FrameSlot) -> Result<()> {
         let bytes = slot.packed.len() as u64;
         if let Some(size) = self.sizes.get(slot.records.stream) {

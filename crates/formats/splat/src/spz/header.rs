@@ -92,7 +92,7 @@ impl SpzHeader {
     }
 
     /// Returns everything before the streams of version 4: the header, extensions, and a table with the compressed and
-    /// plain size of each stream.
+    /// uncompressed sizes of each stream.
     pub(super) fn with_table(mut self, extensions: &[u8], sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
         let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
         self.streams = (table.len() / TABLE_ROW_BYTES) as u8;

@@ -14,8 +14,8 @@
 //! | 15 | 1 | 0; in version 4, the number of streams |
 //!
 //! Version 4 is not compressed as a whole: the header continues with the offset of a table (4 bytes) and 12 zero bytes,
-//! and extensions may follow. The table has two u64s per stream, its compressed and its plain size. The streams follow,
-//! each compressed with zstd.
+//! and extensions may follow. The table has two u64s per stream, its compressed and uncompressed sizes. The streams
+//! follow, each compressed with zstd.
 //!
 //! Attributes, in file order:
 //!

@@ -1,4 +1,4 @@
-//! Reads SPZ files. Does not allocate memory for sizes declared in a file until its length confirms them.
+//! Reads SPZ files. Memory for sizes declared in a file is allocated only once the file's length or data confirms them.
 
 use super::axes::SpzSystem;
 use super::extensions::SpzExtensions;
@@ -76,8 +76,8 @@ impl SpzAttribute {
 /// Reads splats from a source of uncompressed bytes.
 ///
 /// # Errors
-/// [`ErrorKind::Malformed`] for files that are truncated or contradict their header; `Unsupported` for other versions;
-/// `Limit`, `Memory`, `Cancelled`; errors of the source.
+/// [`ErrorKind::Malformed`] for files that are truncated or contradict their header; `Unsupported` for other versions
+/// and degrees; `Limit`, `Memory`, `Cancelled`; errors of the source.
 pub fn read(
     source: Source<'static>,
     garbage: Option<Garbage>,

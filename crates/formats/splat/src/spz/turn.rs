@@ -8,8 +8,8 @@ pub(super) const ROTATION: [f32; 4] = [1.0, 1.0, -1.0, -1.0];
 /// Returns the sign of harmonic `number`, counted without the constant one. A harmonic is a polynomial in the
 /// coordinates, two of which change sign.
 ///
-/// In degree l and order m, sines of |m| times the angle around z (m < 0) are odd in y; z has the power l - |m|, so the
-/// harmonic is odd in z if that number is odd.
+/// A harmonic of degree l and order m has as a factor the sine (m < 0) or cosine of |m| times the azimuth around z: the
+/// sine is odd in y, the cosine even. The harmonic is odd in z if l - |m| is odd.
 pub(super) fn harmonic(number: usize) -> f32 {
     let degree = (number + 1).isqrt();
     // Orders start at -degree.

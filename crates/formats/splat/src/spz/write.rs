@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// Maximum degree of spherical harmonics.
 const MAX_DEGREE: usize = 4;
-/// Fractional bits of positions, if all fit.
+/// Fractional bits of positions; fewer if a position would not fit.
 const FRACTIONAL_BITS: u8 = 12;
 /// Maximum 24-bit coordinate, without fractional bits.
 const MAX_COORDINATE: f32 = 8_388_607.0;
@@ -42,7 +42,8 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
 /// Writes the splats of a scene: as one gzip member, or as streams in version 4.
 ///
 /// # Errors
-/// As for [`check_options`] and [`splats_to_write`]; errors of the output.
+/// As for [`check_options`] and [`splats_to_write`]; [`ErrorKind::Usage`] for an unsupported compression level; errors
+/// of the output.
 pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut Warnings) -> Result<()> {
     check_options(job.options.own)?;
     let fractional_bits = fractional_bits(job.scene.meshes.first().map_or(&[], |mesh| &mesh.positions));
@@ -120,7 +121,7 @@ pub(crate) fn streams_after_positions<'s>(
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| stream(attribute, &header, splats))
 }
 
-/// Returns the bytes per record of each of these streams.
+/// Returns the bytes per record of each stream of [`streams_after_positions`].
 pub(crate) fn bytes_after_positions(version: u8, degree: usize) -> impl Iterator<Item = usize> {
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| attribute.bytes(u32::from(version), degree))
 }
@@ -165,7 +166,7 @@ fn write_frames(
     Ok(clamped)
 }
 
-/// Returns the maximum number of fractional bits with which all positions fit.
+/// Returns the maximum number of fractional bits, up to [`FRACTIONAL_BITS`], with which all positions fit.
 fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
     let bounds = Bounds::of(positions);
     let corners = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
