@@ -32,7 +32,7 @@ impl Bounded {
     }
 
     /// Moves to the next interleaving: drops exhausted choices at the end, and selects the next thread of the last
-    /// remaining one.
+    /// remaining one. Returns whether there is a next interleaving.
     fn advance(&mut self) -> bool {
         while let Some(last) = self.choices.last_mut() {
             last.chosen += 1;

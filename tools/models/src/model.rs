@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const MAX_INTERRUPTIONS: usize = 2;
 /// Fixed seed of random interleavings, so that failures are reproducible.
 const SEED: u64 = 1;
-/// Decoders keep tables on the stack.
+/// Stack size of a model's threads: decoders keep tables on the stack.
 const STACK_BYTES: usize = 512 << 10;
 
 thread_local! {
     static PLANTED: Cell<&'static str> = const { Cell::new("") };
 }
 
-/// Returns whether the model on this thread has planted this mutation.
+/// Returns whether this mutation is planted in the model that runs on this thread.
 pub fn mutated(mutation: &str) -> bool {
     PLANTED.get() == mutation
 }

@@ -302,9 +302,9 @@ impl Text<'_> {
 struct Text<'r> {
     random: &'r mut Random,
     out: Vec<u8>,
-    /// Numbers of positions, uvs and normals so far.
+    /// Counts of positions, uvs and normals so far.
     counts: [usize; 3],
-    /// Numbers of positions, uvs and normals that the elements so far refer to.
+    /// Counts of positions, uvs and normals that the indices of the elements so far require.
     needed: [usize; 3],
 }
 
@@ -344,7 +344,7 @@ impl Text<'_> {
         }
     }
 
-    /// Writes an optional indent, a keyword and a blank.
+    /// Writes an optional indent, a keyword and white space.
     fn keyword(&mut self, keyword: &str) {
         let indent = *self.random.pick(&["", "", "", "", " ", "\t "]);
         self.put(indent);
@@ -378,7 +378,7 @@ impl Text<'_> {
         self.newline();
     }
 
-    /// A position, uv or normal.
+    /// Writes a position, uv or normal.
     fn values(&mut self, stream: usize) {
         self.keyword(["v", "vt", "vn"][stream]);
         let counts: &[usize] = [&[3, 3, 3, 3, 3, 3, 4, 6, 7][..], &[2, 2, 2, 2, 1, 3], &[3]][stream];
@@ -414,7 +414,7 @@ impl Text<'_> {
         self.end(true);
     }
 
-    /// A corner: `1`, `1/1`, `1//1`, `1/1/1` or `1/`.
+    /// Writes a corner: `1`, `1/1`, `1//1`, `1/1/1` or `1/`.
     fn corner(&mut self, form: usize) {
         let streams: &[usize] = [&[0][..], &[0, 1], &[0, 2], &[0, 1, 2], &[0]][form];
         for &stream in streams {
@@ -473,7 +473,7 @@ impl Text<'_> {
     }
 }
 
-/// A number in one of the notations that files have.
+/// Formats a random number in one of the notations that files use.
 pub fn number(random: &mut Random) -> String {
     let sign = *random.pick(&["", "", "", "-", "-", "+"]);
     let whole = random.below(1000);

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-/// Number of bytes per call of a reader.
+/// Number of bytes that a reader returns per call.
 #[derive(Clone, Debug)]
 pub enum Sizes {
     /// As many as requested.

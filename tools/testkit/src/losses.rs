@@ -1,4 +1,5 @@
-//! Attributes that each format cannot store of another, listed by hand, and a check that a conversion complies.
+//! Attributes that a conversion from one format to another loses, listed by hand, and a check that a conversion loses
+//! no others.
 //!
 //! Independent of the warnings: never calls the library for its expectations. An attribute that differs after a
 //! conversion must be listed here, and the conversion must have given one of its warnings.

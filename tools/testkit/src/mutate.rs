@@ -83,7 +83,7 @@ const WORDS: [&[u8]; 38] = [
     b"3 0 1 2\n",
 ];
 
-/// Makes up to four changes to `text`: replaces a byte, inserts a word, removes or duplicates a part.
+/// Makes one to four changes to `text`: replaces a byte, inserts a word, removes or duplicates a part.
 pub fn shake(text: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(4) {
         let at = random.below(text.len() + 1);

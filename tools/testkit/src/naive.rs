@@ -6,7 +6,7 @@
 use polyhaul::model::{Elements, Mesh, NONE, ObjectKind, Run, Scene};
 use std::fmt::Debug;
 
-/// Numbers of positions, uvs, normals, faces, lines, points.
+/// Counts of positions, uvs, normals, faces, lines and points.
 pub type Totals = [usize; 6];
 
 /// Content of a file.
@@ -22,7 +22,7 @@ pub struct Naive {
     pub uvs: Vec<[f32; 2]>,
     /// Third coordinate of each uv, if it has one.
     pub depths: Vec<Option<f32>>,
-    /// Vectors.
+    /// Normal vectors.
     pub normals: Vec<[f32; 3]>,
     /// Faces, lines, points.
     pub elements: [Vec<Element>; 3],
@@ -63,7 +63,7 @@ pub struct Section {
     pub range: (Totals, Totals),
 }
 
-/// Splits text into logical lines: lines joined by a backslash become one, separated by a blank.
+/// Splits text into logical lines: lines joined by a backslash become one, separated by a space.
 pub fn logical_lines(text: &[u8]) -> Vec<Vec<u8>> {
     let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
     let mut lines = Vec::new();
@@ -102,8 +102,8 @@ fn is_comment(line: &[u8]) -> bool {
     words(line).first().is_some_and(|word| word[0] == b'#')
 }
 
-/// Returns whether a comment that ends in a backslash does not continue in the next line: it is blank, a comment or a
-/// common statement.
+/// Returns whether `text`, which follows a comment that ends in a backslash, starts with a blank line, another comment
+/// or a common statement: the comment then ends at the backslash.
 fn starts_statement(text: &[u8]) -> bool {
     let end = text.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(text.len());
     let usual = "v vt vn vp f l p o g s usemtl mtllib usemap cstype curv curv2 surf parm";
@@ -205,7 +205,7 @@ pub fn read(text: &[u8]) -> Option<Naive> {
 }
 
 impl Naive {
-    /// Number of elements of each kind.
+    /// Returns the number of elements of each kind.
     pub fn totals(&self) -> Totals {
         let [faces, lines, points] = &self.elements;
         [self.positions.len(), self.uvs.len(), self.normals.len(), faces.len(), lines.len(), points.len()]

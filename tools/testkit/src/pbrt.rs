@@ -3,9 +3,9 @@
 //! them.
 //!
 //! The same [`Spec`] yields the same bytes on every machine and for any number of threads: only sums, products,
-//! divisions and square roots of floats are used. Returns the content as [`Made`], for comparison with a reader's
-//! result. Texture files are referenced, but not written. All scenes are valid; invalid ones are in [`hostile`]. See
-//! `part` for the content of a part, `shape` for meshes and curves, `text` for the writer.
+//! divisions and square roots of floats are used. [`write`] returns the content as [`Made`], for comparison with a
+//! reader's result. Texture files are referenced, but not written. All scenes are valid; invalid ones are in
+//! [`hostile`]. See `part` for the content of a part, `shape` for meshes and curves, `text` for the writer.
 //!
 //! The grammar follows `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials, textures
 //! and objects share one namespace over all files, an Import does not change the graphics state of its parent, and

@@ -21,7 +21,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns the severity that a warning about it must have; `None` if values do not determine it.
+    /// Returns the severity that a warning about the attribute must have; `None` if the values do not determine it.
     pub fn severity(self) -> Option<Severity> {
         match self {
             Fate::Equal => None,

@@ -33,7 +33,7 @@ const CHILD: &str = "POLYHAUL_TEST_STARVED_IN";
 const FIRST: &str = "POLYHAUL_TEST_STARVED_FIRST";
 const TELL: &str = "POLYHAUL_TEST_STARVED_TELL";
 
-/// Test and the allocations to fail.
+/// A test, and the allocations that fail.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
     /// Test name with its modules; a child runs only this test.
@@ -49,14 +49,14 @@ pub struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Fails all allocations.
+    /// Fails every allocation of at least 1 KiB, one after another.
     pub fn of(test: &'a str) -> Plan<'a> {
         Plan { test, next: |number| number + 1, least_errors: 5, kept_bytes: 0, min_bytes: MIN_BYTES }
     }
 }
 
-/// Runs work once for each of its allocations, which fails: the work must succeed or return [`ErrorKind::Memory`]. Call
-/// it as the entire body of a test.
+/// Runs the work repeatedly, with a different one of its large allocations failing each time: it must succeed or return
+/// [`ErrorKind::Memory`]. Call this as the entire body of a test.
 ///
 /// `start` runs in a child, may use the folder that it receives, and returns the work and a check, which is called
 /// after each run with whether the work succeeded.
@@ -131,7 +131,7 @@ where
     }
     let (mut work, mut check) = start();
     let mut number = std::env::var(FIRST).ok().and_then(|first| first.parse().ok()).unwrap_or(0);
-    // Earlier children had an error for each allocation before the first.
+    // Counts an error for each allocation that earlier children have handled.
     let mut errors = number;
     let mut least_live = i64::MAX;
     loop {

@@ -9,9 +9,9 @@ use polyhaul_bytes::{Codec, Encoder};
 pub enum Method {
     /// Uncompressed.
     Stored,
-    /// By deflate.
+    /// Compressed with deflate.
     Deflate,
-    /// By zstd.
+    /// Compressed with zstd.
     Zstd,
 }
 
@@ -33,7 +33,7 @@ pub struct Member {
     pub crc: u32,
     /// Number of the compression method.
     pub method: u16,
-    /// Flags: bit 0 for encryption, bit 3 (8) for sizes after the data.
+    /// Flags: bit 0 for encryption, bit 3 for a data descriptor, which stores the sizes after the data.
     pub flags: u16,
     /// External file attributes; the upper half is the Unix mode.
     pub attributes: u32,
@@ -113,7 +113,7 @@ fn put(out: &mut Vec<u8>, numbers: &[(u64, usize)]) {
     }
 }
 
-/// Appends version, flags, method, time and date, checksum.
+/// Appends the fields from version to checksum that local headers and directory entries share.
 fn common(member: &Member, crc: u32, out: &mut Vec<u8>) {
     let Member { flags, method, .. } = member;
     // Version 4.5 is the first with zip64; the date is 1980-01-01.

@@ -83,7 +83,7 @@ fn peak_while_reading_a_large_file() {
     }
 }
 
-/// Compresses the file at `path` into members of `member_bytes` plain bytes, next to it.
+/// Compresses the file at `path` into members of `member_bytes` uncompressed bytes each, next to it.
 fn packed_file(path: &Path, codec: Codec, member_bytes: usize) -> std::path::PathBuf {
     let packed = pack(codec, &std::fs::read(path).unwrap(), member_bytes);
     let path = path.with_extension(format!("{codec}.{member_bytes}.obj"));
@@ -91,7 +91,8 @@ fn packed_file(path: &Path, codec: Codec, member_bytes: usize) -> std::path::Pat
     path
 }
 
-/// Reading a compressed file needs at most as much memory as the plain one plus a constant, for one member or many.
+/// Reading a compressed file needs at most as much memory as the uncompressed one plus a constant, for one member or
+/// many.
 #[test]
 fn peak_while_reading_compressed_files() {
     let _alone = alone();

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 /// Size of the large inputs in records.
 const MEGABYTES: u64 = 300;
-/// Number of runs of each contestant.
+/// Default number of runs of each contestant.
 const ROUNDS: usize = 5;
 
 /// Values of `--level`.
@@ -125,7 +125,8 @@ fn data_folder(options: &Options) -> PathBuf {
     options.data.clone().unwrap_or_else(default)
 }
 
-/// Returns the folder of the record: next to the data for trials that are smaller or shorter than records require.
+/// Returns the folder of the record: inside the folder of the data for trials that are smaller or shorter than records
+/// require.
 fn record_folder(options: &Options) -> PathBuf {
     let trial = options.megabytes != MEGABYTES || options.rounds < ROUNDS;
     let default = || if trial { data_folder(options).join("record") } else { root::root().join("tools/bench/record") };

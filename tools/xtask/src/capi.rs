@@ -192,7 +192,7 @@ fn link(_: &str, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Replaces a file by a new one, so that running programs keep using the old one.
+/// Replaces a file with a new one, so that running programs keep using the old one.
 fn install_file(from: &Path, to: &Path) -> io::Result<()> {
     make_room(to)?;
     fs::copy(from, to).map(drop).map_err(|error| of_file(from, &error))

@@ -30,7 +30,8 @@ const UNIT_TESTS: &str = "lib";
 const PYTEST: &str = "pytest";
 /// Time limit for tests without a fault.
 const MAX_TIME: Duration = Duration::from_secs(600);
-/// Tests count as failed if a fault makes them slower by more than this factor, and by a minimum time: they may hang.
+/// Tests count as failed if a fault makes them slower by more than this factor, and slower than a minimum time: they
+/// may hang.
 const MAX_SLOWDOWN: u32 = 4;
 const MIN_SLOW_TIME: Duration = Duration::from_secs(30);
 /// Polling interval for running test binaries.

@@ -68,7 +68,8 @@ fn parse<'a>(args: &[&'a str]) -> Option<Plan<'a>> {
     is_known.then_some(Plan::Once { name, seconds })
 }
 
-/// Fuzzes one target, or all of them even if one has findings; returns the number of targets with findings.
+/// Fuzzes one target, or all of them even if one has findings; returns the number of targets with findings or that
+/// could not run.
 fn once(engine: &Engine, name: Option<&str>, seconds: u64) -> usize {
     let chosen = TARGETS.iter().filter(|target| name.is_none_or(|name| name == target.name));
     chosen

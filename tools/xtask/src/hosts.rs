@@ -7,7 +7,7 @@ use crate::python::{self, Place};
 use crate::steps::{Outcome, Tally};
 use crate::{root, term};
 
-/// Tests the extension in `blender/` inside Blender's Python module.
+/// Tests the extension in `surfaces/blender` inside Blender's Python module.
 pub(crate) fn blender(tally: &mut Tally) -> Outcome {
     let folder = root::root().join("surfaces/blender");
     let place = Place {
@@ -34,7 +34,7 @@ pub(crate) fn neighbors(tally: &mut Tally) -> Outcome {
     step(&place, version, "PyVista, trimesh or meshio", install, tally, &["neighbors"])
 }
 
-/// Tests the Ray engine of `polyhaul batch` on one of two nodes.
+/// Tests the Ray engine of `polyhaul batch` on a cluster of two nodes, and object stores.
 pub(crate) fn ray(tally: &mut Tally) -> Outcome {
     let source = root::root().join("surfaces/python");
     let place = Place {

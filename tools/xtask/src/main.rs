@@ -1,8 +1,9 @@
 //! The development tasks of the project, `cargo xtask TASK`.
 //!
-//! This file only selects the task. Each task is in the module of the same name, except that the C library is in `capi`
-//! and the parts of `nightly` are in several. None of this is part of the library, and only `header`, `option-types`,
-//! `option-page`, `unsafe`, `fault-page` and `api` change files in git.
+//! This file only selects the task. Most tasks are in the module of the same name; `header` and `install-c` are in
+//! `capi`, `option-page` is in `test`, `option-types` in `python`, `unsafe` in `tidy`, `fault-page` in `faults`, and
+//! the parts of `nightly` are in several modules. None of this is part of the library, and only `header`,
+//! `option-types`, `option-page`, `unsafe`, `fault-page`, `api`, `fuzz --all` and `bench` change files in git.
 
 mod api;
 mod bench;

@@ -1,7 +1,7 @@
 //! `cargo xtask nightly`: checks that are too slow for every change, in parts of at most 20 minutes.
 //!
-//! A part that passed is skipped until one of its inputs changes: see [`memory`]. A part whose tool is
-//! missing is skipped with a note. To add a part, write its function and add a row to [`PARTS`].
+//! A part that passed is skipped until one of its inputs changes: see [`memory`]. A part whose tool is missing is
+//! skipped with a note. To add a part, write its function and add a row to [`PARTS`].
 
 mod budgets;
 mod miri;

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 /// Candidate names of Python, in order of preference.
 const PROGRAMS: &[&str] = &["python3", "python3.11", "python3.12", "python3.13", "python3.14", "python"];
 
-/// Exits with 0 if Python is new enough.
+/// Python code that exits with 0 if Python is new enough.
 pub(crate) const IS_NEW_ENOUGH: &str = "import sys; sys.exit(sys.version_info < (3, 11))";
 
 /// A virtual environment, and the tests to run in it.
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     pub(crate) requirements: PathBuf,
 }
 
-/// Finds a Python for which `test` succeeds.
+/// Finds a Python in which the code `test` exits with 0.
 pub(crate) fn program(test: &str) -> Option<&'static str> {
     PROGRAMS.iter().copied().find(|program| root::succeeds(Command::new(program).args(["-c", test])))
 }

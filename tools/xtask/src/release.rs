@@ -1,10 +1,10 @@
 //! `cargo xtask release --dry-run`: makes everything that a release consists of, in `target/release-files`, and uploads
 //! nothing.
 //!
-//! Each part is a step; a part whose tool is missing is skipped with a note. Archives have the same bytes in every run:
-//! sorted entries, the time of the last commit, no paths of this machine (`tools/release/pack.py`). `SHA256SUMS` lists
-//! all files. Where to look next: `commands` builds the command for each system, `sbom` lists the dependencies, `notes`
-//! cuts the release notes out of the changelog.
+//! Each part is a step; the Debian package and the parts `npm` and `blender` are skipped with a note if their tools are
+//! missing. Archives have the same bytes in every run: sorted entries, the time of the last commit, no paths of this
+//! machine (`tools/release/pack.py`). `SHA256SUMS` lists all files. Where to look next: `commands` builds the command
+//! for each system, `sbom` lists the dependencies, `notes` cuts the release notes out of the changelog.
 
 mod commands;
 mod files;

@@ -41,7 +41,7 @@ pub(crate) fn python() -> ExitCode {
     single("python", python::step)
 }
 
-/// Regenerates the guide's page of options.
+/// Regenerates the guide's pages of options, losses and messages.
 pub(crate) fn option_page() -> ExitCode {
     let mut command = root::cargo();
     command.args(["test", "--quiet", "--package", "polyhaul", "--test", "all", "page"]);

@@ -2,7 +2,8 @@
 //!
 //! Files come from git. Rules read lines, tokens ([`tokens`]), paths in code ([`paths`]) and manifests ([`packages`]),
 //! never types, and err on the side of passing. To add a rule, write the function, add it to [`RULES`], and plant a
-//! violation in the test. Existing violations are listed in a table of the rule, `KNOWN`, which may only shrink.
+//! violation in the test. A rule may list existing violations in a table, like `KNOWN` of [`types`], which may only
+//! shrink.
 
 mod circles;
 mod docs;
@@ -91,7 +92,7 @@ impl<'a> File<'a> {
         self.path.rsplit_once('.').is_some_and(|(_, ending)| ending == extension)
     }
 
-    /// Whether the entire file is for tests or benchmarks.
+    /// Returns whether the entire file is for tests, benchmarks or examples.
     fn is_test(&self) -> bool {
         File::is_test_path(self.path)
     }
@@ -110,7 +111,7 @@ impl<'a> File<'a> {
 /// The repository, as seen by the rules.
 struct Tree<'a> {
     files: Vec<File<'a>>,
-    /// Paths of all files, including text files.
+    /// Paths of all files, including hand-written ones.
     paths: Vec<&'a str>,
     packages: Vec<Package<'a>>,
 }

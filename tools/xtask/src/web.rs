@@ -16,7 +16,7 @@ const TARGET: &str = "wasm32-wasip1";
 /// Module of the package: file name, and features of `polyhaul-wasm`.
 type Module = (&'static str, &'static str);
 
-/// Reads all formats, for most pages.
+/// Reads all formats of the package, for most pages.
 const READER: Module = ("polyhaul.wasm", "obj,ply,stl,off,table");
 /// Also converts and writes.
 const CONVERTER: Module = ("polyhaul-convert.wasm", "obj,ply,stl,off,table,convert");

@@ -1,4 +1,4 @@
-//! `cargo xtask wheels`: wheels of the Python package, and its source distribution, in `target/wheels`. Nothing is
+//! `cargo xtask wheels`: wheels of the Python package, and its source distribution, in `target/wheels/out`. Nothing is
 //! uploaded.
 //!
 //! On Linux, zig serves as C compiler and linker, so that wheels run with an old glibc, and cross-compiling needs no
@@ -28,7 +28,7 @@ const TARGETS: &[(&str, &str)] = if cfg!(target_os = "macos") {
     ]
 };
 
-/// Maximum size of a wheel.
+/// Maximum size of a wheel or of the source distribution.
 const MAX_BYTES: u64 = 8_000_000;
 
 /// Builds wheels for some of the targets, or all.
@@ -92,7 +92,7 @@ fn build(place: &Place, out: &Path, target: &str, tag: &str) -> bool {
     add_programs(&mut command, place).is_ok() && root::runs(&mut command)
 }
 
-/// Checks the size of every wheel, and that its description can be rendered.
+/// Checks the size of every wheel and of the source distribution, and that their descriptions can be rendered.
 fn check(place: &Place, out: &Path) -> bool {
     let files = fs::read_dir(out).into_iter().flatten().flatten().map(|entry| entry.path());
     let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "whl" || end == "gz")).collect();

@@ -2,10 +2,10 @@
 //!
 //! Touching an available huge page takes a fraction of the time of its 512 small pages. But in virtual machines with
 //! memory ballooning, the host reclaims free memory (*free page reporting*: blocks of 2 MiB and more, two seconds after
-//! they became free), and then the first touch of a huge page waits for the host. Small pages come from blocks that the host does not
-//! reclaim. So arrays start with huge pages, fall back to small ones when one stalls, and try huge ones again after a
-//! while. After three idle seconds, reading 300 MB of binary PLY took 0.43 s with huge pages only, and 0.10 s like this
-//! (medians of `read ply binary after a pause` in `tools/bench/record`, 1 thread).
+//! they became free), and then the first touch of a huge page waits for the host. Small pages come from blocks that the
+//! host does not reclaim. So arrays start with huge pages, fall back to small ones when one stalls, and try huge ones
+//! again after a while. After three idle seconds, reading 300 MB of binary PLY took 0.43 s with huge pages only, and
+//! 0.10 s like this (medians of `read ply binary after a pause` in `tools/bench/record`, 1 thread).
 //!
 //! Except in [`extend`], this module does not allocate. For arrays that threads fill in parallel, see
 //! [`column`](mod@crate::column); for zeroed ones, [`arrays`](crate::arrays).

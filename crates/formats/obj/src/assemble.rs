@@ -216,7 +216,7 @@ impl Assembler {
         try_push(&mut self.material_runs, Run { at: statement.at, value }, "statements")
     }
 
-    /// Whether any statement depends on earlier parts of the file.
+    /// Returns whether any statement depends on earlier parts of the file.
     pub(super) fn looks_back(&self) -> bool {
         !self.paint.is_empty() || self.states_curves
     }

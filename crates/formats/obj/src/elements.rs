@@ -112,7 +112,7 @@ pub(super) fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
     page.byte(b'\n');
 }
 
-/// Writes a keyword, a blank and a name. Without a name the blank remains, as in Blender's files, unless `bare`.
+/// Writes a keyword, a space and a name. Without a name the space remains, as in Blender's files, unless `bare`.
 pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
@@ -295,7 +295,7 @@ fn fitted(page: &mut Page<'_>, before: usize) -> bool {
     fitted
 }
 
-/// Whether all indices are present or none is; `None` for a mixture.
+/// Returns `true` if all indices are present, `false` if none is, and `None` for a mixture.
 #[inline]
 fn present(indices: &[u32]) -> Option<bool> {
     let missing = indices.iter().filter(|&&index| index == NONE).count();

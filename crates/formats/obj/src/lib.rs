@@ -7,9 +7,9 @@
 //! - `v` has 3 numbers, 4 (a weight), 6 (a color) or 7 (a color with alpha). `#MRGB` lines color the positions right
 //!   before them.
 //! - `o` starts an object. So does a `g` right before positions (some programs write `g` instead of `o`); any other `g`
-//!   names the group of the elements after it. `usemtl`, `g` and `s` remain in effect until the next one, even past an
-//!   `o`. All of them are kept and written back, including several in a row and ones with no element after them; before
-//!   an element they are written in the order `s`, `g`, `usemtl`.
+//!   names the group of the elements after it. A `usemtl`, `g` or `s` remains in effect until the next statement of its
+//!   kind, even past an `o`. All of them are kept and written back, including several in a row and ones with no element
+//!   after them; before an element they are written in the order `s`, `g`, `usemtl`.
 //! - Objects without elements are kept.
 //! - A backslash before a newline joins lines; in comments, only if no statement follows (with a warning). Newlines are
 //!   LF, CR LF or CR.

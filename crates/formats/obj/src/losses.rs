@@ -138,7 +138,7 @@ fn extent_of(values: &[f32]) -> (u32, u32) {
     (count, largest)
 }
 
-/// Whether rounding to these digits is coarse for coordinates of this size.
+/// Returns whether rounding to these digits is coarse for coordinates of this size.
 fn is_coarse(largest: f64, digits: Digits) -> bool {
     match digits {
         Digits::Fixed(places) => largest > 0.0 && 0.5 * 0.1f64.powi(i32::from(places)) > COARSE * largest,
@@ -157,13 +157,13 @@ fn largest_of(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
 
-/// Whether any object is written as an evaluated mesh.
+/// Returns whether any object is written as an evaluated mesh.
 fn is_evaluated(scene: &Scene) -> bool {
     paced(&scene.objects).any(|object| scene.is_evaluated(object))
 }
 
-/// Returns how many names are changed: names in Blender's dialect have no blanks, and material names must be unique. A
-/// missing material without a name counts as no material.
+/// Returns the number of names that are changed: if any object is written as an evaluated mesh, names have no spaces,
+/// and material names must always be unique. A missing material without a name counts as no material.
 fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     let is_evaluated = is_evaluated(scene);
     let written = |name| if is_evaluated { names::joined(name) } else { names::written(name) };

@@ -41,7 +41,7 @@ const EXCERPTS: usize = 100;
 impl<'a> OrderedStatement<'a, '_> {
     /// Decodes the statement's text.
     pub(super) fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
-        // Locating many statements would dominate the time of the ordered step.
+        // Only invalid names are located: locating all statements would dominate the time of the ordered step.
         match std::str::from_utf8(self.name) {
             Ok(name) => Ok(name.into()),
             Err(_) => names::decode(self.name, &self.place(), self.options.faults, self.warnings),

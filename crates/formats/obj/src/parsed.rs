@@ -247,7 +247,7 @@ pub(super) struct ObjParsed {
 }
 
 impl ObjParsed {
-    /// Whether any index depends on earlier chunks, or changes at the end of the file.
+    /// Returns whether any index depends on earlier chunks, or changes at the end of the file.
     pub(super) fn depends_on_others(&self) -> bool {
         !self.relatives.is_empty() || !self.relative_runs.is_empty() || !self.skipped.is_empty()
     }
@@ -288,12 +288,12 @@ impl ObjParsed {
         }
     }
 
-    /// Whether the chunk has any OBJ statement, even an unsupported or malformed one.
+    /// Returns whether the chunk has any OBJ statement, even an unsupported or malformed one.
     pub(super) fn has_statement(&self) -> bool {
         self.has_known_keyword || self.counts() != Counts::default() || !self.events.is_empty()
     }
 
-    /// Whether the chunk has visible content other than positions and faces.
+    /// Returns whether the chunk has visible content other than positions and faces.
     pub(super) fn has_more(&self) -> bool {
         let is_more = |event: &ObjEvent| {
             !matches!(event.kind, EventKind::Object | EventKind::Group | EventKind::Smoothing(_) | EventKind::Positions)

@@ -209,7 +209,7 @@ pub(super) struct ObjPlan<'a> {
     planned: Vec<ObjPlanned>,
     /// Cost of all objects before each one, followed by the total.
     starts: Vec<u64>,
-    /// Size of the names in each mesh's state lines, up to each run.
+    /// For each mesh, the size of the names in its state lines before each run.
     names: Vec<NameCosts>,
     written: ObjWritten,
 }

@@ -166,7 +166,7 @@ impl ObjColumns {
         }
     }
 
-    /// Reserves the positions of a chunk, for readings that keep only positions or nothing.
+    /// Reserves the positions of a chunk, for a pass that keeps only positions.
     pub(super) fn place_positions(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let places = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(places.end.positions as usize)?;

@@ -30,7 +30,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Text bytes per chunk: text and values of a chunk fit in a core's private cache (2 MiB here).
+/// Text bytes per chunk: text and values of a chunk fit in a private cache of 2 MiB.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Slot size as a multiple of the chunk size: text, values and spare capacity.
 const SLOT_FACTOR: usize = 4;
@@ -58,7 +58,7 @@ struct ObjSlot {
     faces: ObjPieceFaces,
 }
 
-/// What to keep of the file.
+/// Content of the file to keep.
 #[derive(Clone, Copy)]
 enum ObjKeeps<'a> {
     Model,
@@ -296,7 +296,7 @@ impl ObjJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns the limit that this chunk exceeds, and where, apart from complaints.
+    /// Returns the limit that this chunk exceeds, and the offset, except for limits that are reported as complaints.
     fn excess(&self, state: &ObjState, slot: &ObjSlot) -> Option<Excess> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let text = slot.text.bytes();

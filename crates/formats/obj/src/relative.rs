@@ -1,5 +1,5 @@
-//! Resolves negative indices, which count backward from the statement: relative to the chunk during parsing, to
-//! absolute values in file order.
+//! Resolves negative indices, which count backward from the statement: during parsing to values relative to the chunk,
+//! then in file order to absolute values.
 //!
 //! A file usually has only negative indices or none. [`rows`](super::rows) parses whole runs of such faces;
 //! [`Statement`](super::statement::Statement) parses single ones.

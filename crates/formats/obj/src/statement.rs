@@ -68,7 +68,7 @@ const NOT_READ: [&[u8]; 32] = [
     b"sphere",
 ];
 
-/// Whether a word is an OBJ keyword, supported or not.
+/// Returns whether a word is an OBJ keyword, supported or not.
 fn is_keyword(word: &[u8]) -> bool {
     const READ: [&[u8]; 17] = [
         b"v", b"vt", b"vn", b"f", b"fo", b"l", b"p", b"o", b"g", b"usemtl", b"mtllib", b"s", b"cstype", b"deg",

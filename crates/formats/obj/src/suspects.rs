@@ -127,8 +127,8 @@ impl Suspect {
 
 /// Finds the corners of a chunk whose index exceeds the counts at its end.
 ///
-/// If only the first invalid index of a stream matters (always for UVs and normals; for positions if it ends the
-/// reading), lists only indices larger than all earlier ones of the stream: the first invalid one is among them.
+/// If only the first invalid index of a stream matters (always for UVs and normals; for positions if it stops reading),
+/// lists only indices larger than all earlier ones of the stream: the first invalid one is among them.
 pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_only: bool) -> Result<ChunkSuspects> {
     let file: Arc<str> = "".into();
     let mut suspects = ChunkSuspects::default();

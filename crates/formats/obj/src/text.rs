@@ -26,8 +26,7 @@ pub(super) struct ObjText<'a> {
 pub const NO_MATERIAL: &str = "(null)";
 
 impl ObjText<'_> {
-    /// Name of a material in its `usemtl` line; `None` for no line: the material has no name, and no other was in
-    /// effect.
+    /// Name of a material in its `usemtl` line; `None` if no line is needed, because no material has a name.
     pub(super) fn stated_material<'n>(&self, name: &'n str) -> Option<&'n str> {
         let is_named = !name.is_empty() || self.options.scene.dialect == Dialect::Blender;
         let has_names = || self.materials.iter().any(|material| !material.name.is_empty());
@@ -111,7 +110,7 @@ pub(super) fn rows<const N: usize, R: ObjCoordinate>(
     }
 }
 
-/// Writes rows with shortest round-trip digits, batch-wise.
+/// Writes rows in batches, with shortest round-trip digits.
 fn shortest<const N: usize, R: ObjCoordinate>(out: &mut Out, prefix: &[u8], rows: &[[R; N]]) -> Result<()> {
     // The separator between rows ends one line and starts the next.
     let mut between = [b'\n'; 8];
@@ -137,7 +136,7 @@ fn shortest<const N: usize, R: ObjCoordinate>(out: &mut Out, prefix: &[u8], rows
     })
 }
 
-/// Writes each number after a blank.
+/// Writes each number after a space.
 pub(super) fn numbers<R: ObjCoordinate>(page: &mut Page<'_>, values: &[R], digits: Digits) {
     for &value in values {
         page.byte(b' ');
@@ -177,7 +176,7 @@ impl ObjCoordinate for f64 {
 /// State lines in effect at a point of the text: smoothing, group, material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjHeld {
-    /// Current run of the mesh.
+    /// Indices of the mesh's runs in effect.
     pub(super) runs: [Option<u32>; 3],
     /// Values in effect in the text.
     pub(super) values: [u32; 3],

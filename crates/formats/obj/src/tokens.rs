@@ -61,7 +61,7 @@ fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().first() == Some(&b'#')
 }
 
-/// Whether a text starts with a common statement, a blank line or a comment.
+/// Returns whether a text starts with a common statement, a blank line or a comment.
 fn starts_statement(mut text: &[u8]) -> bool {
     const KEYWORDS: [&[u8]; 18] = [
         b"v", b"vt", b"vn", b"vp", b"f", b"l", b"p", b"o", b"g", b"s", b"usemtl", b"mtllib", b"usemap", b"cstype",
@@ -120,8 +120,8 @@ impl<'a> ObjTokens<'a> {
         (start < self.at).then_some(start..self.at)
     }
 
-    /// Returns the next token of a line of numbers, up to white space or a comment. A `#` between a point and a capital
-    /// letter is part of the number: `1.#QNAN`.
+    /// Returns the next token of a line of numbers, up to white space or a comment. A `#` between a decimal point and a
+    /// capital letter is part of the number: `1.#QNAN`.
     pub(super) fn next_number(&mut self) -> Option<ObjToken> {
         let token = self.next()?;
         let word = &self.text[token.clone()];
@@ -149,7 +149,7 @@ impl<'a> ObjTokens<'a> {
         self.at..end
     }
 
-    /// Whether the byte before `end` is a backslash before a newline, or the last byte of the text.
+    /// Returns whether the byte before `end` is a backslash that precedes a newline or ends the line.
     fn ends_in_escape(&self, end: usize) -> bool {
         let after = self.text.get(end).filter(|_| end < self.end);
         self.text[end - 1] == b'\\'
@@ -161,7 +161,7 @@ impl<'a> ObjTokens<'a> {
         &self.text[token.clone()]
     }
 
-    /// Returns the empty range at the end of the line, without white space: the location of a missing token.
+    /// Returns the empty range at the end of the line, before trailing white space: the location of a missing token.
     pub(super) fn end(&self) -> ObjToken {
         let mut end = self.end;
         while end > self.at && is_space(self.text[end - 1]) {
@@ -195,7 +195,7 @@ fn escaped_newline(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Replaces each escaped newline in `name` by a blank.
+/// Replaces each escaped newline in `name` by a space.
 pub(super) fn unescaped(name: &[u8]) -> Result<Cow<'_, [u8]>> {
     if memchr::memchr2(b'\n', b'\r', name).is_none() {
         return Ok(name.into());

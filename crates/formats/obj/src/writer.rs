@@ -27,8 +27,8 @@ struct ObjPageSlot {
     out: Out,
 }
 
-/// Writes `scene` as OBJ text. The runs and slots of its meshes refer to `materials`; `library` is the file name in the
-/// `mtllib` line.
+/// Writes `scene` as OBJ text. The material runs of its meshes and the slots of its objects refer to `materials`;
+/// `library` is the file name in the `mtllib` line.
 pub fn write(
     scene: &Scene,
     materials: &[Material],
@@ -180,7 +180,7 @@ impl ObjText<'_> {
         }
     }
 
-    /// Whether colors follow positions.
+    /// Returns whether colors follow positions.
     pub(super) fn has_colors(&self, mesh: &Mesh) -> bool {
         self.options.scene.colors && !mesh.colors.is_empty()
     }
@@ -200,7 +200,7 @@ impl ObjText<'_> {
             page.byte(b'v');
             numbers(page, &position, self.digits.of_positions(mesh));
             if let Some(&[red, green, blue, _]) = color {
-                // Six numbers, like Blender. `save` counts the dropped alphas.
+                // Six numbers, like Blender. `losses` counts the dropped alphas.
                 numbers(page, &[red, green, blue], self.digits.colors);
             } else if let Some(weight) = weight {
                 numbers(page, &[weight], self.digits.positions);
@@ -248,7 +248,8 @@ impl ObjText<'_> {
         })
     }
 
-    /// Writes the lines after a curve's positions; `count` is one more than the file's last position.
+    /// Writes the lines after a curve's positions; `count` is one more than the number of the last position in the
+    /// file.
     pub(super) fn curve_body(&self, curve: &Curve, add: u32, count: u32, out: &mut Out) -> Result<()> {
         let digits = self.digits.positions;
         out.whole(|page| {

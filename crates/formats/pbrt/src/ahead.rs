@@ -53,14 +53,13 @@ impl AheadNumbers {
         }
     }
 
-    /// Returns what the numbers would lose as float coordinates: whether short numbers lose digits, and how many long
-    /// numbers there are.
+    /// Returns the precision that the numbers would lose as float coordinates.
     pub(super) fn loss(&self) -> DigitLoss {
         self.loss
     }
 
-    /// Appends the numbers to a list of floats that about `later` more will follow. Converting an integer yields the
-    /// same float as parsing its digits.
+    /// Appends the numbers to a list of floats that about `later` more will follow; always returns `true`. Converting
+    /// an integer yields the same float as parsing its digits.
     pub(super) fn floats(&self, out: &mut Vec<f32>, later: usize) -> Result<bool> {
         match &self.values {
             AheadValues::Floats(values) => huge::extend(out, values, later)?,
@@ -113,7 +112,7 @@ impl<T> AheadVectors<T> {
 
 impl AheadPool {
     /// Parses the numbers in `range`: from the first that starts in it to the last that ends in it, or to another
-    /// token.
+    /// token. `None` if there are fewer than [`MIN_NUMBERS`], or if the next token may be a directive.
     pub(super) fn numbers(self: &Arc<Self>, text: &[u8], range: Range<usize>) -> Option<ParsedAhead> {
         let share = text.get(range.clone())?;
         // The first number may start before the range.

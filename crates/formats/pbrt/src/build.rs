@@ -69,7 +69,7 @@ impl Builder {
         Ok(Name(number))
     }
 
-    /// Creates an entity at the origin, which is not in any list yet.
+    /// Creates an entity at the origin. The entity is not in any list yet.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].

@@ -19,7 +19,7 @@ pub(super) struct Spot {
     pub(super) column: u32,
 }
 
-/// A directive or an error in the text.
+/// A directive, an error or a warning in the text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PbrtEvent {
     pub(super) what: PbrtEventKind,
@@ -69,7 +69,7 @@ impl PointLoss {
     }
 }
 
-/// A parsed piece of text. The vectors are reused; values of the model are copied once.
+/// A parsed piece of text. The vectors are reused; values of the model are copied once, or moved if they are large.
 #[derive(Default)]
 pub(super) struct PbrtParsed {
     pub(super) events: Vec<PbrtEvent>,
@@ -98,7 +98,7 @@ pub(super) struct PbrtParsed {
     pub(super) end: Spot,
 }
 
-/// Content of a piece that the scene needs after its values moved to the model.
+/// Content of a piece for the scene: its events, and the segment of values, which moves to the model.
 pub(super) struct PieceContent {
     pub(super) events: Box<[PbrtEvent]>,
     /// Count of each directive.

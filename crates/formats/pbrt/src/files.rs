@@ -4,8 +4,8 @@
 //! It is read in pieces, whose events wait here. This module opens no files itself: [`FileOpener`] does.
 //!
 //! Files are read in the order in which the scene needs them. A file's order is the list of positions (piece and event)
-//! at which it and the files around it are referenced. These lists are compared lexicographically, and a file comes
-//! after the files it references: by then, only its remainder is unread.
+//! at which the file and the files that include it are referenced, outermost first. These lists are compared
+//! lexicographically, and a file comes after the files it references: by then, only its remainder is unread.
 
 use super::ahead::AheadPool;
 use super::borders::DIRECTIVES;
@@ -139,7 +139,8 @@ impl PbrtTable {
     }
 }
 
-/// A run of the job. Numbers below the last one with a piece must not be skipped.
+/// State of a run of the job, in which workers take pieces under ascending numbers. Numbers below the highest one that
+/// got a piece must not be skipped.
 #[derive(Default)]
 struct PbrtRound {
     /// Workers looking for a piece.
@@ -340,8 +341,8 @@ impl<'f> PbrtLibrary<'f> {
         self.lock().round = PbrtRound::default();
     }
 
-    /// Takes a piece as number `number` of this run; `None` at the end of the run. Returns an empty piece if a higher
-    /// number has a piece or may still get one.
+    /// Takes a piece as number `number` of this run; `None` at the end of the run. Returns an empty piece if none is
+    /// left for this number, but a higher number has a piece or may still get one.
     pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<PbrtOrigin> {
         // `looking` counts workers whose reads, outside the lock, may still yield a piece.
         let is_over = {
@@ -410,7 +411,7 @@ impl<'f> PbrtLibrary<'f> {
         }
     }
 
-    /// Reads a piece of `bytes` again, including its gaps.
+    /// Reads a piece of `bytes` bytes again, including its gaps.
     pub(super) fn fill(&self, origin: &PbrtOrigin, text: &mut Text, bytes: u64) -> Result<()> {
         let reading = self.lock().files[origin.file].reading.clone();
         let missing = || Error::new(ErrorKind::Internal, "a file of the scene is missing; this is a bug in polyhaul");

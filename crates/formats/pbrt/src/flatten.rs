@@ -43,6 +43,7 @@ pub struct Flat {
 ///
 /// Materials keep `reflectance`, `roughness`, `eta` and metals, with image textures, including normal and displacement
 /// maps and the shapes' `alpha`. Image file names are not changed.
+///
 /// # Errors
 /// [`ErrorKind::Limit`] if instances expand to more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`],
 /// and [`ErrorKind::Usage`] for meshes with indices out of range.
@@ -358,7 +359,7 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
         return Err(Error::new(ErrorKind::Usage, message));
     }
     if quads {
-        // pbrt orders the corners of a patch row by row, meshes around the face.
+        // pbrt orders the corners of a patch row by row; meshes order them around the face.
         corners.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut offsets = Vec::new();

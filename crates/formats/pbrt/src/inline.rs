@@ -6,8 +6,8 @@ use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Render};
 use polyhaul_model::{Domain, Elements, Mesh};
 
 /// Replaces each shape whose mesh was read from a file by a shape with its own arrays: a `trianglemesh`, or a
-/// `bilinearmesh` if all faces are quads. Returns how many stay unchanged, because their faces have mixed sizes, or
-/// because they use displacement, which only `plymesh` supports.
+/// `bilinearmesh` if all faces are quads. Returns how many stay unchanged, because their faces are neither all
+/// triangles nor all quads, or because they use displacement, which only `plymesh` supports.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -51,7 +51,7 @@ fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
     indices.try_reserve_exact(corner_positions.len())?;
     indices.extend(corner_positions.iter().map(|&index| index as i32));
     if class == "bilinearmesh" {
-        // pbrt orders the corners of a patch row by row, meshes around the face.
+        // pbrt orders the corners of a patch row by row; meshes order them around the face.
         indices.chunks_exact_mut(4).for_each(|quad| quad.swap(2, 3));
     }
     let mut given = vec![(ParameterType::Integer, "indices", GivenValues::Integers(indices))];

@@ -1,7 +1,7 @@
 //! Expands instances: moves the shapes of their definitions into the scene.
 //!
-//! Shapes are not copied: those of an instance share their parameters, and only get a node in the transform tree.
-//! `flatten` converts scenes to meshes instead.
+//! Shapes are not copied: the shapes of an instance share the parameters of the definition, and only get a node in the
+//! transform tree. `flatten` converts scenes to meshes instead.
 
 use crate::flatten::check_objects;
 use crate::places::{Places64, places64};

@@ -179,8 +179,8 @@ impl<'a> Lexer<'a> {
                     self.lines += 1;
                     self.line_start = self.at;
                     let next = self.padded.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
-                    // Skips up to eight blanks of indentation at once: the XOR is nonzero in the first byte that is not
-                    // a blank.
+                    // Skips up to eight spaces of indentation at once: the XOR is nonzero in the first byte that is not
+                    // a space.
                     let indent = next.map_or(0, |eight| (u64::from_le_bytes(*eight) ^ (ONES * 0x20)).trailing_zeros());
                     self.at += indent as usize / 8;
                 }
@@ -263,7 +263,7 @@ impl<'a> Lexer<'a> {
         self.mark(len)
     }
 
-    /// Consumes the next token, a string; returns its text without quotes and escapes.
+    /// Consumes the next token, a string; returns its text without quotes and with escapes decoded.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
@@ -353,7 +353,7 @@ impl<'a> Lexer<'a> {
             let mut digits = sum.get();
             digits.extend(numbers.loss());
             sum.set(digits);
-            // Short numbers that may lose digits are decided by their text, which a gap does not have.
+            // Whether short numbers lose digits depends on their text, which a gap does not have.
             Ok(numbers.floats(out, later)? && numbers.loss().short == 0)
         };
         while self.take_gap(out, parse, append)? {}
@@ -406,7 +406,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Consumes numbers up to the next gap, and the numbers of the gap; returns `false` if the list has no gap.
+    /// Consumes numbers up to the next gap, and the numbers of the gap; returns `false` if the list has no further gap.
     #[inline]
     fn take_gap<T: Copy>(
         &mut self,
@@ -501,7 +501,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = ONES << 7;
 
 /// Sets the top bit of the first byte below `limit` (at most 128), and perhaps of later bytes: borrows only propagate
-/// upward, so the lowest bit is correct. Bytes of 128 and more never match.
+/// upward, so the lowest set bit is correct. Bytes of 128 and more never match.
 #[inline(always)]
 fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word & TOPS

@@ -5,17 +5,19 @@
 //!
 //! A file is split where directives start (`borders`). The pieces are parsed in parallel (`parse`) into events and a
 //! segment of values, which becomes part of the model unchanged. The events are then processed in scene order, through
-//! Includes and Imports, by the worker with the next piece (`resolve`). `reader` is the job; `writer` writes scenes.
+//! Includes and Imports, by the worker that completes the next piece (`resolve`). `reader` is the job; `writer` writes
+//! scenes.
 //!
 //! Undocumented behavior of pbrt-v4, and how it is handled here:
 //!
-//! - A word that starts with a capital starts a directive, wherever it is. An unclosed list is therefore reported at
-//!   its start, and pieces can be parsed without the preceding text.
+//! - A word that starts with a capital letter starts a directive, except for the operands `All`, `StartTime` and
+//!   `EndTime`. An unclosed list is therefore reported at its start, and pieces can be parsed without the preceding
+//!   text.
 //! - A string ends on its line; lines end with LF or CR.
 //! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`,
 //!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn`, it is accepted with a warning.
-//!   Directives of older versions are errors and their classes warnings; both explain how to upgrade the scene
-//!   (`versions`).
+//!   Directives that only older versions have are errors; their classes and parameters are warnings. Both messages
+//!   explain how to upgrade the scene (`versions`).
 //! - A file name is resolved in the folder of the scene, as in pbrt, and then in the folder of the file that contains
 //!   it.
 
@@ -50,7 +52,7 @@ pub use files::{FileOpener, OpenFile};
 pub use reader::read;
 pub use resolve::{MeshUse, Pbrt};
 
-/// Returns whether text starts like a pbrt scene: with a directive, after any comments.
+/// Returns whether text starts like a pbrt scene of any version: with a directive, after any comments.
 pub fn looks_like_scene(text: &[u8]) -> bool {
     let mut lines = text.split(|byte| matches!(byte, b'\n' | b'\r')).map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with(b"#")).unwrap_or_default();

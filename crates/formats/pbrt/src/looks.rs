@@ -41,14 +41,14 @@ pub(super) struct PbrtLooks<'a> {
     named: HashMap<&'a str, usize>,
     /// Converted materials without the alpha of shapes.
     bases: HashMap<MaterialUse, Option<Material>>,
-    /// Alpha of all shapes with a material; `None` if it differs.
+    /// Alpha that all shapes with a material share; `None` if their alphas differ.
     alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
     /// Names already generated.
     generated: HashSet<String>,
     left_out: LeftOutLooks,
 }
 
-/// Counts of what MTL cannot represent, by description.
+/// Counts of textures and properties that MTL cannot represent, by description.
 #[derive(Default)]
 pub(super) struct LeftOutLooks {
     pub(super) textures: BTreeMap<String, u64>,
@@ -100,7 +100,7 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// Returns what was dropped.
+    /// Returns the counts of dropped textures and properties.
     pub(super) fn into_left_out(self) -> LeftOutLooks {
         self.left_out
     }

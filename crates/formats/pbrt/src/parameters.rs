@@ -67,8 +67,8 @@ impl<'t> ParsePiece<'t, '_> {
         };
         let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
         let width = if class == b"bilinearmesh" { 4 } else { 3 };
-        // Only meshes need indices: validation reports missing ones together with other parameters, and scenes that
-        // stay scenes keep their content.
+        // Indices are required only if the scene becomes meshes: validation reports missing ones together with other
+        // parameters, and scenes that stay scenes keep their content.
         let becomes_mesh = !self.options.faults.target.is_empty() && !self.options.faults.is_thorough;
         let Some(indices) = values(b"indices", ValueKind::Integers).filter(|_| becomes_mesh || points > 0) else {
             if points as usize == width || !becomes_mesh {
@@ -78,8 +78,8 @@ impl<'t> ParsePiece<'t, '_> {
             return Err(self.lexer.fault(mark, "missing-parameter", message));
         };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
-        // Without an early exit, the loop vectorizes; only a failure searches for the index. Negative ones become
-        // large.
+        // Without an early exit, the loop vectorizes; only after a failure, the index is searched for. Negative indices
+        // become large.
         let is_sound = indices.iter().fold(0, |largest, &index| largest.max(index as u32)) < points;
         let wrong = if is_sound { None } else { indices.iter().position(|&index| index as u32 >= points) };
         let class = String::from_utf8_lossy(class);
@@ -105,7 +105,7 @@ impl<'t> ParsePiece<'t, '_> {
 
     /// Notes repeated parameter names.
     fn check_names(&mut self, first: usize, directive: Directive, mark: TokenMark) -> PbrtParse<()> {
-        /// Maximum number of parameters compared: all pairs are quadratic, and only hostile files have more.
+        /// Maximum number of parameters to compare: comparing all pairs is quadratic, and only hostile files have more.
         const MAX_CHECKED: usize = 64;
         let new = &self.parsed.parameters[first..];
         let new = &new[..new.len().min(MAX_CHECKED)];

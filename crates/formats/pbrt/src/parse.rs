@@ -129,7 +129,7 @@ impl ParsePiece<'_, '_> {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
-                // Scenes written back to pbrt keep their content.
+                // A scene that is written as pbrt keeps its content, so its indices are not checked.
                 let stays = self.options.faults.target == "pbrt" && !self.options.faults.is_thorough;
                 if directive == Directive::Shape && !stays {
                     self.check_indices(&event, mark)?;
@@ -261,7 +261,7 @@ impl ParsePiece<'_, '_> {
             doubles.extend_from_slice(&numbers);
             return Ok(false);
         }
-        // The numbers are column-major, so the last row is every fourth.
+        // The numbers are column-major, so the last row consists of every fourth number.
         let [a, b, c, _, d, e, f, _, g, h, i, _, x, y, z, _] = numbers;
         doubles.extend_from_slice(&[a, b, c, d, e, f, g, h, i, x, y, z]);
         Ok(true)
@@ -367,7 +367,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Parses which of the two transforms are active, as bits.
+    /// Parses the operand of `ActiveTransform`; returns the active transforms as bits.
     fn time(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         let word = if self.lexer.peek() == PbrtToken::Word { self.lexer.word() } else { b"" };
         let bits = match word {

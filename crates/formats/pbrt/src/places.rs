@@ -35,13 +35,13 @@ pub fn places64(render: &Render) -> Result<Places64> {
 ///   from the right and the second by its inverse matrix from the left.
 /// - Elements of matrix products are sums `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, to which all rounding errors are
 ///   added at the end.
-/// - The inverse of `Translate` and `Scale` negates or divides, that of `Rotate` transposes. Other inverses use 2x2
+/// - `Translate` is inverted by negation, `Scale` by division, `Rotate` by transposition. Other inverses use 2x2
 ///   determinants of the upper two and the lower two rows.
 /// - `LookAt` is the inverse of the camera's matrix. Cross products are differences of products, with the error of the
 ///   second product added.
 ///
 /// Numbers are parsed as doubles and then rounded to `f32`. This differs from parsing them as `f32` for about one in
-/// some hundred million numbers with more than 15 digits. Sine and cosine are the platform's.
+/// several hundred million numbers with more than 15 digits. Sine and cosine are the platform's.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -96,7 +96,7 @@ impl Places64 {
 
 const LAST64: [f64; 4] = IDENTITY64[3];
 
-/// Converts 16 numbers in column-major order.
+/// Converts 16 numbers in column-major order to rows.
 fn columns<T: Copy + Default>(numbers: [T; 16]) -> [[T; 4]; 4] {
     let mut rows = [[T::default(); 4]; 4];
     for (at, number) in numbers.into_iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Parses lists of points, in double precision if 32-bit floats would lose precision that matters.
 //!
-//! Each list is decided separately: its floats are parsed first, then its doubles if the losses require them. Numbers
-//! parsed in advance have no doubles; if they lose precision, the text of the piece is parsed again. The rules are in
-//! [`polyhaul_model::precision`].
+//! Each list is decided separately: its floats are parsed first, then its doubles if the losses or the options require
+//! them. Numbers parsed in advance have no doubles; if they lose precision, the text of the piece is parsed again. The
+//! rules are in [`polyhaul_model::precision`].
 
 use super::event::PointLoss;
 use super::lexer::{PbrtParse, TokenMark};

@@ -97,7 +97,8 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         let PbrtSlot { text, parsed, .. } = slot;
         let bytes = text.len() as u64;
         let gaps = std::mem::take(&mut text.gaps);
-        // Numbers parsed in advance were not list elements: the whole text is read and parsed again.
+        // Numbers parsed in advance were not list elements, or a message may quote them: the whole text is read and
+        // parsed again.
         if !self.parser.parse(text, gaps, parsed)? {
             self.library.fill(&slot.origin, text, bytes)?;
             self.parser.parse(text, Vec::new(), parsed)?;

@@ -1,7 +1,7 @@
 //! Allocates blocks of memory for the values of a scene: threads store arrays in them, each in its own room.
 //!
-//! Page faults on small pages take much of the time of reading a scene, so blocks are large, aligned to huge pages, and
-//! request them. A block lives as long as any array in it.
+//! Page faults on small pages take much of the time of reading a scene, so blocks are large and aligned to huge pages,
+//! which they request from the system. A block lives as long as any array in it.
 
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::shared_slice::SharedSlice;

@@ -1,7 +1,7 @@
 //! Lists directives, classes and parameters of pbrt-v1 to pbrt-v3 that pbrt-v4 dropped, and how to upgrade them.
 //!
-//! Each directive, type or class is evidence by itself; names that both an old version and pbrt-v4 have are not.
-//! Nothing is parsed here: [`super::parse`] and [`super::resolve`] use these tables.
+//! Each name listed here is evidence of an old version by itself; names that pbrt-v4 has too are not listed. Nothing is
+//! parsed here: [`super::parse`] and [`super::resolve`] use these tables.
 
 use super::directive::Directive;
 
@@ -41,7 +41,7 @@ impl PbrtVersion {
     }
 }
 
-/// Directives that pbrt-v4 dropped, except `WorldEnd`, which is accepted.
+/// Directives that pbrt-v4 dropped, except `WorldEnd`, which is in [`Directive`].
 const DIRECTIVES: [(&str, PbrtVersion); 5] = [
     ("SearchPath", V1),
     ("Renderer", V2),

@@ -1,10 +1,10 @@
 //! Reads binary rows, element by element, into the sinks.
 //!
 //! Rows of one size are located without reading earlier ones: every worker reads and parses its own share of a
-//! positioned source. Pieces of compressed data are read whole, and a row that spans two is relayed. Bytes read after
-//! the last row of that size are kept, so that no byte is read twice. Rows with lists are assumed to be like the first
-//! one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and in streams, rows are walked
-//! sequentially ([`WalkRowsJob`]), and only parsing them is parallel.
+//! positioned source. Pieces of compressed data are read whole, and the start of a row that spans two pieces is relayed
+//! to the second. Bytes read after the last row of that size are kept, so that no byte is read twice. Rows with lists
+//! are assumed to be like the first one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and
+//! in streams, rows are walked sequentially ([`WalkRowsJob`]), and only parsing them is parallel.
 
 use super::delivery::PlyPieces;
 use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
@@ -45,7 +45,7 @@ pub(super) struct PlyReader<'a, 'o> {
 /// A chunk in flight.
 struct PlyBinarySlot {
     bytes: Vec<u8>,
-    /// Number of bytes that are rows.
+    /// Size of the complete rows at the start of `bytes`.
     size: usize,
     /// Offset in the file.
     offset: u64,
@@ -64,7 +64,7 @@ struct PlyBinarySlot {
 struct PlyBinaryState {
     outcome: PlyOutcome,
     mismatch: Option<u64>,
-    /// Bytes that were read from the first row of another shape on.
+    /// Chunks already read that contain the first row of another shape or follow it.
     unused: Vec<FeedPart>,
     warnings: Warnings,
     progress: ProgressSteps,
@@ -136,7 +136,7 @@ impl PlyReader<'_, '_> {
         crew
     }
 
-    /// Reads rows of one size; returns how many matched: all of them if the shape is right.
+    /// Reads rows, assuming that all have this shape. Returns the number of rows before the first that differs.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
         let rows = target.element.count;
         let row_bytes = shape.row_bytes;
@@ -238,7 +238,7 @@ pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Resu
     layout.counts(&first_bytes(feed, at)?)
 }
 
-/// Whether the first rows at `at` all have the list lengths of the first row; checks at most `rows` rows.
+/// Returns whether the first rows at `at` all have the list lengths of the first row; checks at most `rows` rows.
 pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &PlyLayout) -> Result<bool> {
     if layout.lists.is_empty() {
         return Ok(true);
@@ -257,7 +257,7 @@ pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &Ply
     Ok(agree)
 }
 
-/// Reads the first bytes of rows at `at`.
+/// Reads up to [`FIRST_ROW_BYTES`] of the rows at `at`.
 fn first_bytes(feed: &Feed<'_>, at: u64) -> Result<Vec<u8>> {
     let remaining = feed.size().unwrap_or(0).saturating_sub(at);
     let mut first = buffer(remaining.min(FIRST_ROW_BYTES) as usize)?;
@@ -333,7 +333,7 @@ struct EvenRowsJob<'a, 'f> {
     start: u64,
     shape: PlyShape,
     chunk_rows: usize,
-    /// The piece with the first row, if the source has pieces: these are then the chunks.
+    /// Number of the piece with the first row; `None` if the source has no pieces. If it has, pieces serve as chunks.
     first_piece: Option<u64>,
     taken: Mutex<Taken>,
     /// Relays rows that span two pieces.
@@ -343,7 +343,7 @@ struct EvenRowsJob<'a, 'f> {
 /// The chunks taken so far.
 #[derive(Default)]
 struct Taken {
-    /// One more than the highest number.
+    /// One more than the highest chunk number.
     end: u64,
     /// Whether a row has another shape: chunks not yet taken are irrelevant.
     stop: bool,
@@ -365,7 +365,7 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
 }
 
 impl EvenRowsJob<'_, '_> {
-    /// Whether a chunk must be read: always if a later one was taken, so that reading leaves no gaps.
+    /// Returns whether a chunk must be read: always if a later one was taken, so that reading leaves no gaps.
     fn is_wanted(&self, number: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.stop && number >= taken.end {
@@ -523,7 +523,7 @@ struct WalkRowsJob<'a, 'f> {
 pub(super) struct PlyWalk<'a, 'f>(WalkRowsJob<'a, 'f>);
 
 impl<'a, 'f> PlyWalk<'a, 'f> {
-    /// Starts at the feed's position, the first row.
+    /// Starts at the feed's position, which must be the first row.
     pub(super) fn new(
         target: PlyRowsTarget<'a>,
         feed: &'a mut Feed<'f>,
@@ -623,7 +623,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
     }
 
-    /// Returns the bytes of complete rows at the start of `bytes`, their number, and the reason to stop.
+    /// Returns the size and the number of the complete rows at the start of `bytes`, and the reason to stop there.
     fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
         let rows_left = self.common.target.element.count - line.row;
@@ -680,7 +680,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         self.common.target.sink.layout.walk(bytes, at, |walked| totals[walked.list] -= u64::from(walked.count));
     }
 
-    /// Reads more of an incomplete row, or returns the error that prevents it.
+    /// Checks that more of an incomplete row can be read; returns the error that prevents it.
     fn go_on(&self, line: &mut PlyBinaryLine<'_, '_>, offset: u64, stop: PlyStop) -> Result<()> {
         let Common { target, options, size, .. } = &self.common;
         let place = |offset: u64| self.common.place(offset);

@@ -47,7 +47,7 @@ impl PlyPieces<'_> {
     /// Sends the first `rows` stored faces.
     ///
     /// # Safety
-    /// They were stored by [`PlyPieces::store`], without an error.
+    /// The faces were stored by [`PlyPieces::store`], without an error.
     pub(super) unsafe fn hand_over(&self, faces: &mut PlySink, first_face: u64, rows: usize) -> Result<()> {
         let Some((list, true)) = faces.lists.first_mut().map(|list| (list, rows > 0)) else { return Ok(()) };
         let PlyStore::Bytes4(values) = &mut list.values else { return Ok(()) };

@@ -1,12 +1,13 @@
 //! The header of a PLY file (Greg Turk's description of the format): its encoding, elements and properties.
 //!
-//! Lines of words; only the first two lines have a fixed position.
+//! A header consists of lines of words. The published format fixes the first two lines; here, only `ply` must be first,
+//! and properties must follow their element.
 //!
 //! | line | meaning |
 //! |---|---|
 //! | `ply` | |
 //! | `format` ENCODING `1.0` | `ascii`, `binary_little_endian` or `binary_big_endian` |
-//! | `comment` TEXT, `obj_info` TEXT | anywhere after the format |
+//! | `comment` TEXT, `obj_info` TEXT | anywhere after `ply` |
 //! | `element` NAME COUNT | COUNT rows with the properties that follow |
 //! | `property` TYPE NAME | a number |
 //! | `property list` COUNT-TYPE TYPE NAME | a count, then as many numbers |
@@ -60,7 +61,7 @@ pub struct PlyHeader {
     pub(super) body: u64,
 }
 
-/// A kind of rows.
+/// A table of rows with the same properties.
 #[derive(Clone, Debug)]
 pub struct Element {
     pub name: String,
@@ -140,7 +141,7 @@ pub(super) struct PlyParser<'a> {
     names: HashSet<String>,
 }
 
-/// A line and its words.
+/// A line of the header, and its location.
 struct PlyHeaderLine<'a> {
     bytes: &'a [u8],
     /// Offset in the file.
@@ -217,7 +218,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Continues with all bytes of the file so far; `ended` if there are no more.
+    /// Parses further lines. `bytes` are all bytes of the file so far; `ended` if there are no more.
     pub(super) fn parse(&mut self, bytes: &[u8], ended: bool, warnings: &mut Warnings) -> Result<PlyHeaderParsed> {
         loop {
             let Some((end, next)) = self.line_end(bytes, ended)? else { return Ok(PlyHeaderParsed::More) };
@@ -235,7 +236,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Returns the end of the next line and the start of the one after it.
+    /// Returns the end of the next line and the start of the one after it; `None` if the line is incomplete.
     fn line_end(&mut self, bytes: &[u8], ended: bool) -> Result<Option<(usize, usize)>> {
         if self.lines == 0 && self.at == 0 && bytes.starts_with(BYTE_ORDER_MARK) {
             self.at = BYTE_ORDER_MARK.len();
@@ -359,7 +360,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Stores a comment: everything after the keyword and a blank.
+    /// Stores a comment: everything after the keyword and one separator byte.
     fn remark(&mut self, line: &PlyHeaderLine<'_>, keyword: Range<usize>, warnings: &mut Warnings) -> Result<()> {
         let start = (keyword.end + 1).min(line.bytes.len());
         let text = names::decode(&line.bytes[start..], &line.place(start), self.options.faults, warnings)?;

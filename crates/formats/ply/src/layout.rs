@@ -1,7 +1,8 @@
 //! The layout of an element's rows: numbers, and lists of numbers after their counts.
 //!
-//! A row without lists has a fixed size. A row with lists is walked from count to count, unless all counts are assumed
-//! to be equal; then it has a fixed size too ([`PlyShape`]). Nothing is moved here.
+//! A row without lists has a fixed size. A row with lists is walked from count to count, unless all rows are assumed to
+//! have the same counts; then it has a fixed size too ([`PlyShape`]). This module only computes offsets:
+//! [`super::scatter`] moves the numbers.
 
 use super::header::Element;
 use polyhaul_model::Scalar;
@@ -62,7 +63,7 @@ impl PlyShape {
         self.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
             let size = list.count.bytes();
             let mut count_bytes = u64::from(count).to_ne_bytes();
-            // The count in the file's byte order. It was read from there, so it fits.
+            // The count in the file's byte order. It was read from a field of this size, so it fits.
             if cfg!(target_endian = "big") {
                 count_bytes.rotate_left(size);
             }
@@ -115,7 +116,7 @@ impl PlyLayout {
         self.gaps.iter().sum::<usize>() + self.lists.iter().map(|list| list.count.bytes()).sum::<usize>()
     }
 
-    /// Returns the shape of rows with these list counts; `None` if a row would be larger than any file.
+    /// Returns the shape of rows with these list counts; `None` if the size of a row overflows `usize`.
     pub(super) fn shape(&self, counts: &[u32]) -> Result<Option<PlyShape>> {
         let mut shape = PlyShape::default();
         shape.gap_starts.try_reserve_exact(self.gaps.len())?;
@@ -164,8 +165,8 @@ impl PlyLayout {
     }
 }
 
-/// Decodes the count of a list. Counts of more than 32 bits become `u32::MAX`: no file has as many numbers, so the row
-/// counts as truncated.
+/// Decodes the count of a list; `None` if it is negative. Counts of more than 32 bits become `u32::MAX`: no file has
+/// that many numbers, so the row counts as truncated.
 #[inline(always)]
 fn count(scalar: Scalar, field: &[u8], swap: bool) -> Option<u32> {
     match (scalar, field) {

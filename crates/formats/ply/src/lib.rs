@@ -5,7 +5,7 @@
 //!
 //! - Header lines end in LF, CR LF or CR, as determined by the first line. Types have both sets of names; `int64` and
 //!   `uint64` are accepted too. Element names are unique, and so are the property names of an element.
-//! - A comment is the text after `comment` and one blank, to the end of its line.
+//! - A comment is the text after `comment` and one byte of white space, to the end of its line.
 //! - Text rows are words separated by white space. One row per line is the fast path, not a requirement. Integers are
 //!   decimal and must fit their type.
 //! - An element with rows has at least one property. Data after the last row is ignored with a warning.
@@ -15,13 +15,16 @@
 //!
 //! - `vertex` with x, y, z supplies the positions of the only mesh; nx, ny, nz, texture coordinates (u v, s t,
 //!   texture_u texture_v, texture_s texture_t) and colors (red green blue alpha, diffuse_red ..., r g b a) become
-//!   vertex attributes. Colors of 8 and 16 bits are scaled to 0 to 1. Doubles are rounded to f32 with
-//!   a warning; positions keep double precision if they need it or it is requested.
-//! - `face` with an integer list vertex_indices or vertex_index supplies the faces. `texcoord` with two f32s for every
-//!   corner becomes the uvs of corners, unless vertices have uvs. Without faces, `tristrips` are split into triangles.
-//!   `edge` with only vertex1 and vertex2 supplies the lines.
+//!   vertex attributes. 8-bit and 16-bit colors are scaled to 0 to 1; float colors from 0 to 255 are divided by 255
+//!   with a warning. Doubles are rounded to f32 with a warning; positions keep double precision if they need it or it
+//!   is requested.
+//! - `face` with a list vertex_indices or vertex_index supplies the faces. Other common names of the list and float
+//!   indices are accepted with a warning. `texcoord` with two f32s for every corner becomes the uvs of corners, unless
+//!   vertices have uvs; nx, ny, nz become face normals, unless vertices have normals. Without faces, `tristrips` are
+//!   split into triangles. `edge` with integers vertex1 and vertex2 of the same type supplies the lines; its other
+//!   properties become a table.
 //! - Faces with fewer than three corners are valid PLY but not representable elsewhere: they are dropped with a
-//!   warning. An out-of-range index is an error.
+//!   warning. An out-of-range index is an error or, if reading continues past errors, drops the face or edge.
 //! - All other properties of vertices and faces become columns of the mesh; all other elements become tables.
 //! - The elements of compressed Gaussian splats become one mesh of splats: see `packed`.
 //! - A comment `TextureFile NAME` is a texture: a material with a diffuse map. The property `texnumber` of faces
@@ -64,7 +67,7 @@ pub use reader::tables;
 pub use scene::scene;
 pub use writer::{PlyPartText, PlyTableParts, note_losses, write_scene, write_tables};
 
-/// Whether bytes start with the first line of a PLY file.
+/// Returns whether bytes start with the first line of a PLY file.
 pub fn looks_like_ply(head: &[u8]) -> bool {
     head.strip_prefix(b"ply").is_some_and(|rest| matches!(rest.first(), Some(b'\n' | b'\r')))
 }

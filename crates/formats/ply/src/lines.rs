@@ -1,7 +1,7 @@
 //! Parses text lines to rows, many numbers at a time, as long as every line is a row.
 //!
-//! Parses a chunk up to the first line that is not a row of the expected element, and reports where but not why;
-//! [`super::words`] continues from there.
+//! Parses a chunk up to the first line that is not a row of the expected element, and reports the position of this line
+//! but not the fault; [`super::words`] continues from there.
 
 use super::header::Element;
 use super::layout::PlyLayout;
@@ -17,7 +17,7 @@ use polyhaul_text::parse::tokens::{self, TokenPrecision};
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
-/// Rows per step while f64s are compared with their f32s, until one differs.
+/// Rows per step until an f64 is found that is not exact as an f32.
 const PROBED_ROWS: usize = 64;
 
 /// The order of rows in a file: element by element.
@@ -33,7 +33,7 @@ enum PlyForm {
     Floats(usize),
     /// Numbers of these types. `narrows`: f64s are stored only as f32s.
     Numbers { columns: Vec<Scalar>, narrows: bool },
-    /// A list of integers.
+    /// A single list of integers.
     List { count: Scalar, item: Scalar },
     /// Anything else.
     Any,
@@ -52,7 +52,7 @@ pub(super) struct PlySegment {
     pub(super) text_start: usize,
     /// Offset of each row in the text, `u32::MAX` if it starts in an earlier chunk; empty if each row has its own line.
     pub(super) starts: Vec<u32>,
-    /// Number of values of each list, and the number before them.
+    /// Number of values of each list in the segment, and before it.
     pub(super) totals: Vec<u64>,
     pub(super) bases: Vec<u64>,
     /// Whether a number is already known to be rounded.
@@ -99,8 +99,8 @@ impl PlyDecimals {
 }
 
 impl PlySegment {
-    /// Creates an empty segment for rows of an element from `first_row` on. `at` is its offset in the chunk's rows, and
-    /// in its text.
+    /// Creates an empty segment for rows of an element from `first_row` on. `at` holds its offsets in the chunk's rows
+    /// and in its text.
     pub(super) fn new(
         element: usize,
         first_row: u64,
@@ -139,7 +139,8 @@ impl PlyLinesOrder {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Returns the element of a row, the row's number in it, and the number of its rows from there on.
+    /// Returns the element of a row, the row's number in the element, and the number of the element's rows from this
+    /// row on; `None` after the last row.
     pub(super) fn find(&self, row: u64) -> Option<(usize, u64, u64)> {
         let element = self.ends.partition_point(|&end| end <= row);
         let end = *self.ends.get(element)?;
@@ -347,7 +348,7 @@ impl PlyLines<'_> {
                 numbers.make_room()?;
                 let out = &mut numbers.integers[..(last - first).min(MAX_ENDS)];
                 let plain = tokens::integers(window, first, out);
-                // Reserve once: the widest count and items, fewer than the tokens.
+                // Reserve once: a count or an item takes at most 8 bytes.
                 rows.try_reserve(8 * (last - first)).map_err(|_| Error::memory("rows"))?;
                 let mut taken = 0;
                 for line in lines {
@@ -427,7 +428,7 @@ impl PlyNumbers {
         self.even_lines - lines.start
     }
 
-    /// Whether any of the first `rows` rows has an f64 that is not an f32.
+    /// Returns whether any of the first `rows` rows has an f64 that is not an f32.
     fn are_rounded(&self, columns: &[Scalar], rows: usize) -> bool {
         let is_rounded = |value: f64| f64::from(value as f32) != value && !value.is_nan();
         let in_row = |row: &[f64]| columns.iter().zip(row).any(|(&of, &value)| of == Scalar::F64 && is_rounded(value));

@@ -100,7 +100,7 @@ struct PlyTableSource<'a, 'f> {
     swap: bool,
     is_little: bool,
     part_bytes: usize,
-    /// Locates the rows of the last element, if their lists differ in length.
+    /// Locates the rows of the last element, if they may differ in size.
     walk: Option<PlyWalk<'a, 'f>>,
 }
 

@@ -1,7 +1,7 @@
 //! Streams a mesh to a consumer while it is read: positions are kept, faces are not.
 //!
-//! Only for binary files with vertices, then faces or nothing, and no other content that consumers need; others are
-//! read as scenes ([`super::scene`]).
+//! Only for binary files that have vertices, optionally followed by faces, and no other content that consumers need;
+//! other files are read as scenes ([`super::scene`]).
 
 use super::binary::PlyReader;
 use super::delivery::PlyPieces;
@@ -85,18 +85,18 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     Ok(Attempt::Done(PlyPiecesRead { warnings, threads }))
 }
 
-/// Whether vertices are points without normals, and not splats.
+/// Returns whether vertices are points without normals, and not splats.
 fn is_plain_cloud(vertices: &Element) -> bool {
     ["nx", "scale_0", "f_dc_0"].iter().all(|name| vertices.property(name).is_none())
 }
 
-/// Whether an element is `face` with a single list.
+/// Returns whether an element is `face` with corners as its only list.
 fn has_corners_alone(faces: &Element) -> bool {
     let lists = faces.properties.iter().filter(|property| property.count.is_some()).count();
     faces.name == "face" && corners(faces).is_some() && lists == 1
 }
 
-/// Plans stores for positions and for byte colors; `None` if a consumer would lack other values.
+/// Plans stores for positions and for byte colors; `None` if the vertices must be read as a scene.
 fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>> {
     let channels: Vec<usize> =
         colors(element).into_iter().flat_map(|(rgb, alpha)| rgb.into_iter().chain(alpha)).collect();

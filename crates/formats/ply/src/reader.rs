@@ -1,7 +1,7 @@
 //! Reads PLY: the header, then all rows into the sinks of its elements.
 //!
-//! There are two ways to build sinks: [`super::tables`] keeps every column as it is, [`super::scene`] makes a mesh.
-//! Both share the code for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
+//! [`super::tables`] builds sinks that keep every column as it is, [`super::scene`] builds sinks for a mesh. Both share
+//! the code for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
 
 use super::binary;
 use super::header::{PlyHeader, PlyHeaderEncoding, PlyHeaderParsed, PlyParser};
@@ -15,7 +15,7 @@ use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::{ParseOptions, ProgressSteps};
 use polyhaul_pipeline::read::Extent;
 
-/// Result of reading, apart from the rows.
+/// Result of reading a file.
 pub struct Read<T> {
     pub content: T,
     pub header: PlyHeader,
@@ -82,7 +82,8 @@ fn converted(feed: &Feed<'_>, body: u64) -> Error {
 }
 
 impl PlyOpened<'_, '_> {
-    /// Whether the file's byte order differs from this machine's. Text is parsed to rows in this machine's order.
+    /// Returns whether the file's byte order differs from this machine's. Text is parsed to rows in this machine's
+    /// order.
     pub(super) fn swap(&self) -> bool {
         match self.header.encoding {
             PlyHeaderEncoding::Ascii => false,

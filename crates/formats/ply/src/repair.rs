@@ -1,4 +1,4 @@
-//! Removes invalid faces and edges if reading continues past errors.
+//! Removes invalid faces, edges and vertices that were reported as warnings.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Array, Column, Domain, Elements, Mesh, NONE, Values};
@@ -47,7 +47,7 @@ pub(super) fn mark_corners(corners: &mut Array<u32>, vertices: &[u64]) -> Result
     Ok(())
 }
 
-/// Removes vertices that no element uses, and renumbers the others.
+/// Removes these vertices, which no element may use, and renumbers the others.
 pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<()> {
     let keep = all_but(vertices, mesh.positions.len())?;
     let mut retained = PlyRepairRows(&keep);
@@ -158,7 +158,7 @@ fn with_array(values: &mut Values, work: &mut impl PlyWork) -> Result<()> {
     Ok(())
 }
 
-/// Removes the lists that are not in `keep`.
+/// Removes the lists that `keep` does not mark.
 fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, keep: &[bool]) {
     let mut lists = 0;
     let mut end = 0;

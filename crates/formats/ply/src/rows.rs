@@ -16,7 +16,7 @@ use std::ops::Range;
 pub(super) struct PlyOutcome {
     /// Total number of values of each list.
     pub(super) totals: Vec<u64>,
-    /// Whether a row has a flaw that is only noted: the caller drops it.
+    /// Whether rows have flaws that were only reported as warnings: the caller drops these rows.
     pub(super) broken: bool,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
@@ -129,7 +129,7 @@ impl PlyRowsTarget<'_> {
         lists.map(|property| property.name.as_str()).nth(list).unwrap_or("")
     }
 
-    /// Returns the word of a row with a flaw. `words` starts with the row's first word.
+    /// Returns the word at which a row has a flaw. `words` starts with the row's first word.
     pub(super) fn word_of<'t>(
         &self,
         flaw: &Flaw,

@@ -23,9 +23,9 @@ pub(super) enum PlyOp {
 pub(super) enum PlyScatterTarget {
     /// Nearest f32.
     Float,
-    /// f32 with integers scaled so that the largest number of the type is 1; floats are not scaled.
+    /// f32 with `u8` and `u16` scaled so that their maximum is 1; other types are converted as for `Float`.
     Unit,
-    /// u32 index: -1 becomes `u32::MAX`, any other value that does not fit `u32::MAX - 1`.
+    /// u32 index: -1 becomes `u32::MAX`; any other value that does not fit becomes `u32::MAX - 1`.
     Index,
 }
 
@@ -246,7 +246,7 @@ fn words_reversed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes
 }
 
-/// Runs `each` over numbers of a type, decoded.
+/// Runs `each` with a conversion of the decoded numbers.
 macro_rules! each_number {
     ($scalar:expr, $swap:expr, $from:expr, $to:expr, $number:ident => $convert:expr, [$($name:ident: $type:ty),+]) => {
         match $scalar {
@@ -266,8 +266,8 @@ unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo
     unsafe {
         each_number!(scalar, swap, from, to, number => {
             let float = number as f32;
-            // NaN is unequal to itself, and stays NaN. Beyond 2^53 the conversion to f64 may be inexact for integers,
-            // but those are not f32s either, except for powers of two.
+            // NaN is unequal to itself, and stays NaN. An integer beyond 2^53 may be rounded to f64 first: if the
+            // result is an f32, the loss goes unnoticed.
             rounded |= f64::from(float) != number as f64 && !float.is_nan();
             float
         }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);

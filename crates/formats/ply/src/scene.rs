@@ -194,7 +194,8 @@ fn plan_table(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Table })
 }
 
-/// Minimum for fractional float colors to be read as 0 to 255; HDR colors are not expected to be that bright.
+/// Float colors with fractions are read as 0 to 255 if a channel is at least this: HDR colors are not expected to be
+/// that bright.
 const MIN_BYTE_COLOR: f32 = 64.0;
 /// Property names of texture coordinates.
 const UVS: [[&str; 2]; 4] = [["u", "v"], ["s", "t"], ["texture_u", "texture_v"], ["texture_s", "texture_t"]];
@@ -275,10 +276,10 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     Ok(PlyPlanned { sink: builder.sink, homes: builder.homes, role: PlyRole::Vertices(stores) })
 }
 
-/// Creates the check for indices of a type.
+/// Creates the check that indices of type `scalar` refer to vertices.
 pub(super) fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
-    // Negative values in the file are large here.
+    // `i32` indices are copied as `u32`, so negative ones are at least 2^31.
     let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };
     let limit = limit + u32::from(planted("ply-index"));
     Check { of, scalar, limit, restarts: false, least: 0 }

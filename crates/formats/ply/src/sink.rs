@@ -91,7 +91,7 @@ pub(super) struct PlySinkBlock<'a> {
 /// Findings of publishing.
 #[derive(Debug, Default)]
 pub(super) struct SinkFound {
-    /// First row whose list counts differ from the shape: it and all later rows are still to be published.
+    /// First row whose list counts differ from the shape: this row and all later ones were not published.
     pub(super) mismatch: Option<u64>,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
@@ -105,9 +105,9 @@ pub(super) struct SinkFound {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flaw {
     pub(super) row: u64,
-    /// Start of the number, or of the row, in the block.
+    /// Offset of the number, or of the count of a short list, in the block.
     pub(super) at: usize,
-    /// Index of the number in the list or pair.
+    /// Index of the number in the list or pair; `u32::MAX` for the list as a whole.
     pub(super) item: u32,
     pub(super) kind: FlawKind,
 }
@@ -130,10 +130,10 @@ pub(super) struct PlyScratch {
     counts: Vec<u32>,
 }
 
-/// Bytes of rows per pass. Each number of a row is moved in a pass of its own, so the rows must stay in the L1 cache;
-/// 24 KiB leave space in it for the output.
+/// Bytes of rows per step. Every [`Move`] loops over the rows of a step, so these must stay in the L1 cache; 24 KiB
+/// leave space in it for the output.
 const TURN_BYTES: usize = 24 << 10;
-/// Maximum number of walked rows per pass.
+/// Maximum number of walked rows per step.
 const TURN_ROWS: usize = 512;
 
 impl PlySink {
@@ -166,7 +166,7 @@ impl PlySink {
         Ok(())
     }
 
-    /// Whether a number at `at` of a row without lists is stored only as f32.
+    /// Returns whether the number at offset `at` of a row without lists is stored only as f32.
     pub(super) fn narrows(&self, at: usize) -> bool {
         let takes = |step: &&Move| (step.at..step.at + step.op.source_bytes()).contains(&at);
         let is_float = |step: &Move| {
@@ -206,10 +206,10 @@ struct Turns<'a, 's> {
 
 /// A block's slots in a list's arrays.
 struct HeldList<'a> {
-    /// From the end of the block's first list on.
+    /// Ends of the block's lists.
     offsets: polyhaul_pipeline::column::pin::PinnedColumn<'a, u32>,
     values: Pinned<'a>,
-    /// Number of values: in earlier blocks, published of this block, and total of this block.
+    /// Number of values: in earlier blocks, published so far from this block, and in total in this block.
     base: u64,
     done: u64,
     total: u64,
@@ -413,7 +413,7 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(())
     }
 
-    /// Checks the rows just written for flaws. `at` returns the start of a list's count, or of a row.
+    /// Checks the rows just written for flaws. `at` returns the offset of a list's count, given the list and the row.
     fn check(&mut self, row: usize, rows: usize, at: impl Fn(usize, usize) -> usize) -> Result<()> {
         let Some(check) = self.sink.check else { return Ok(()) };
         let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
@@ -479,7 +479,7 @@ impl<'a, 's> Turns<'a, 's> {
 }
 
 impl Check {
-    /// Whether an index is valid.
+    /// Returns whether an index is valid.
     fn fits(&self, value: u32) -> bool {
         value < self.limit || self.restarts && value == u32::MAX
     }

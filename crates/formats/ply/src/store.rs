@@ -1,4 +1,4 @@
-//! Arrays of any type that rows are scattered into, known only by the size of their items.
+//! Type-erased arrays into which rows are scattered: only the size of their items is known.
 //!
 //! Numbers are written as bytes, whatever their type; only the finished array is typed. Nothing here is specific to
 //! PLY.
@@ -34,7 +34,7 @@ pub(super) enum Pinned<'a> {
     ExactTriples(PinnedColumn<'a, [u64; 3]>),
 }
 
-/// Runs `$body` with `$inner` bound to the contents of a store, or a pinned one, of any type.
+/// Runs `$body` with `$inner` bound to the column in a [`PlyStore`] or [`Pinned`], whatever its type.
 macro_rules! with {
     ($type:ident, $store:expr, $inner:pat => $body:expr) => {
         match $store {
@@ -124,7 +124,7 @@ impl PlyStore {
         unsafe { with!(PlyStore, self, column => recast(column.finish(total))) }
     }
 
-    /// Returns the finished array as numbers of a type of the items' size.
+    /// Returns the finished array as numbers of type `scalar`, which must have the size of the items.
     ///
     /// # Safety
     /// The first `total` items must have been written.

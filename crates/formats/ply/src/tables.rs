@@ -10,14 +10,14 @@ use super::store::PlyStore;
 use polyhaul_model::error::{Result, try_push, try_string};
 use polyhaul_model::{Column, Table};
 
-/// Where a property is stored during reading.
+/// Destination of a property during reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyTablesHome {
     /// In a store of the sink.
     Store(usize),
     /// In a list of the sink.
     List(usize),
-    /// Nowhere, or in a shared store that the planner tracks.
+    /// Nowhere, or in a shared store that the caller tracks.
     Elsewhere,
 }
 

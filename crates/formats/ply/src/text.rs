@@ -4,9 +4,10 @@
 //! numbers them; they are parsed ([`super::lines`]); another ordered step reserves slots for list values; and the rows
 //! are published like binary ones.
 //!
-//! In the format itself rows are words, and line ends have no meaning. From the first line that is not a row on, words
-//! are processed sequentially ([`super::words`]), which is slow but rare. It cannot be parallel because the end of a
-//! row depends on every earlier word, including list counts: counting words in parallel would not reveal it.
+//! In the format itself, rows are sequences of words, and line ends have no meaning. From the first line that is not a
+//! row on, words are processed sequentially ([`super::words`]), which is slow but rare. This cannot be parallel because
+//! the end of a row depends on every earlier word, including list counts: counting words in parallel would not reveal
+//! it.
 
 mod damaged;
 
@@ -37,9 +38,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Text bytes per chunk: text and rows of a chunk fit in a core's private cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Slot size as a multiple of the chunk size: a row of small numbers takes twice its text.
+/// Slot size as a multiple of the chunk size: the text, and up to 4 times as many bytes of rows (one-digit f64s).
 const SLOT_FACTOR: usize = 5;
-/// Start of a row that is in an earlier chunk.
+/// Marks a row that starts in an earlier chunk.
 const CARRIED: u32 = u32::MAX;
 
 /// A chunk in flight.
@@ -49,10 +50,10 @@ struct PlyTextSlot {
     body: usize,
     index: Box<Index>,
     numbers: PlyNumbers,
-    /// Line ends in the text, and lines that should be rows.
+    /// Number of line ends in the text, and of lines that should be rows.
     lines: u64,
     rows: u64,
-    /// Counts before the chunk.
+    /// Number of lines and of rows before the chunk.
     first_line: u64,
     first_row: u64,
     parsed: PlyLinesParsed,
@@ -69,7 +70,7 @@ struct PlyTextSlot {
 /// State of sequential parsing, from the first line that is not a row on.
 struct Serial {
     progress: words::PlyWordsProgress,
-    /// Number of the next or incomplete row, over all elements.
+    /// Number of the next or incomplete row, counted over all elements.
     row: u64,
     /// Bytes of the incomplete row, and its location.
     partial: Vec<u8>,
@@ -116,27 +117,28 @@ struct PlyTextJob<'s, 'a> {
     shapes: Vec<Option<PlyShape>>,
     order: PlyLinesOrder,
     options: &'a ParseOptions,
-    /// Whether sequential parsing has started: lines need not be parsed in parallel.
+    /// Whether sequential parsing has started: then, lines need not be parsed in parallel.
     serial: AtomicBool,
     rows_of: RowsOf,
     slot_bytes: usize,
 }
 
-/// How words form rows, from the first line that is not a row on.
+/// Rule by which words form rows, from the first line that is not a row on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowsOf {
     /// Regardless of lines.
     Words,
     /// By line, skipping lines that are not rows: see [`damaged`].
     Lines,
-    /// Each line is a row, whatever follows the row on it.
+    /// Each line is one row; values after the row are dropped.
     EachLine,
 }
 
 /// Reads the rows of all elements.
 ///
-/// When continuing past errors, tries rows regardless of lines first, then rows by line, and, if a line has the wrong
-/// number of values, each line as a row. A stream can be read only once: there, rows by line.
+/// If reading continues past errors, first forms rows regardless of lines. If they are malformed, forms rows by line.
+/// If that fails too and a line has the wrong number of values, takes each line as a row. A stream can be read only
+/// once, so its rows are formed by line.
 pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
@@ -752,7 +754,7 @@ fn count(total: &mut (u64, Option<Diagnostic>), count: u64, first: &mut Option<D
     total.1 = total.1.take().or_else(|| first.take());
 }
 
-/// Closes a segment at `end` of the rows; keeps it if it has rows.
+/// Closes a segment at offset `end` of the rows; adds it to `segments` if it has rows.
 fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySegment>) -> Result<()> {
     match segment.take() {
         Some(mut segment) if segment.rows > 0 => {

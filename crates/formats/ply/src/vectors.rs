@@ -11,7 +11,7 @@ const MAX_WIDTH: usize = 16;
 /// Prefixes of glTF's numbered attributes.
 const NUMBERED: [&str; 4] = ["TEXCOORD_", "COLOR_", "JOINTS_", "WEIGHTS_"];
 
-/// Whether an attribute with this name is written as one property per component, and joined by the reader.
+/// Returns whether an attribute with this name is written as one property per component, and joined by the reader.
 fn is_attribute(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_numbered = || NUMBERED.iter().any(|start| name.strip_prefix(start).is_some_and(is_number));

@@ -39,7 +39,7 @@ pub(super) struct PlyFault {
 }
 
 impl PlyWordsProgress {
-    /// Whether the next word starts a row.
+    /// Returns whether the next word starts a row.
     pub(super) fn is_fresh(&self) -> bool {
         self.property == 0 && self.left.is_none()
     }
@@ -132,7 +132,7 @@ fn whole(word: &[u8]) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() <= MAX).then_some(value as i64)
 }
 
-/// Whether a word for the integer type `scalar` is written as a decimal.
+/// Returns whether a word for the integer type `scalar` is written as a decimal.
 pub(super) fn is_decimal(scalar: Scalar, word: &[u8]) -> bool {
     !matches!(scalar, Scalar::F32 | Scalar::F64) && word.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'))
 }

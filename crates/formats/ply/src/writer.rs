@@ -1,6 +1,6 @@
 //! Writes elements with their properties as PLY: the header, then pages of rows.
 //!
-//! `scene` or `tables` describe the output as columns. `fields` turns them into binary rows, and `text` formats those
+//! `scene` or `tables` describes the output as columns. `fields` turns them into binary rows, and `text` formats those
 //! as lines. A binary page is exactly as large as planned; pages are formatted in parallel and written in order.
 
 mod fields;
@@ -80,7 +80,7 @@ impl<'a> PlyProperty<'a> {
     }
 }
 
-/// Warns about comments that a header cannot store unchanged. Each line of a comment becomes a comment.
+/// Warns about comments that a header cannot store unchanged. Each line of a comment becomes a separate comment.
 pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnings) {
     let lines = remarks.into_iter().flatten().flat_map(|remark| remark.split(['\n', '\r']));
     let count = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
@@ -90,7 +90,7 @@ pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnin
     warnings.push_many("changed-remarks", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// Writes elements.
+/// Writes the header, then the rows of all elements in pages.
 fn write(
     elements: &[PlyElement<'_>],
     remarks: &Remarks<'_>,
@@ -227,7 +227,7 @@ struct PlyPages<'a> {
 /// Rows, and the cost of all rows before them.
 struct PlyPiece<'a> {
     rows: &'a PlyFieldsRows<'a>,
-    /// Contents of a row, in order.
+    /// Types of the properties of a row, in order.
     kinds: &'a [PlyKind],
     start: u64,
 }

@@ -41,8 +41,8 @@ fn read_options(trial: &mut Trial<'_>) -> ReadOptions {
     options
 }
 
-/// Decompresses bytes, and reads them as a scene; all ways of reading must agree on content and errors. Uncompressed
-/// bytes are read as text.
+/// Decompresses bytes, and reads them as a scene; all ways of reading must agree on content and errors. Bytes without
+/// the signature of a codec are read as they are.
 pub fn packed(data: &[u8], effort: Effort) {
     let mut trial = Trial::new(data, PACKED_NAME, effort);
     let whole = unpack(Source::memory(data), &limits(), 1 << 16);
@@ -72,7 +72,7 @@ fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
     assert_eq!((plain, damage), again, "blocks of {block_bytes} bytes");
 }
 
-/// Content of an archive: name, plain bytes and error of each member; or the error of the archive.
+/// Content of an archive: name, uncompressed bytes and error of each member; or the error of the archive.
 type Outcome = Result<Vec<(String, Vec<u8>, Option<String>)>, String>;
 
 /// Reads an archive from memory and through a host, with the same result; member sizes must match the directory, and

@@ -27,7 +27,7 @@ impl Choices<'_> {
         self.0.is_empty()
     }
 
-    /// A number below `limit`, at most 256.
+    /// Returns a number below `limit`, which is at most 256.
     fn below(&mut self, limit: usize) -> usize {
         self.byte() % limit.max(1)
     }
@@ -52,7 +52,7 @@ impl Choices<'_> {
         if self.once_in(32) { self.count() } else { self.below(count) as u64 }
     }
 
-    /// Formats a number, mostly a plain one.
+    /// Formats a number, rarely one that is awkward to parse.
     fn number(&mut self) -> String {
         const AWKWARD: [&str; 8] = ["1e38", "-1e39", "1e-45", "1e999", "0.1", "-0", "123456789.123456789", "7e-320"];
         if self.once_in(24) { self.pick(&AWKWARD).to_owned() } else { format!("{}", self.byte() as f64 / 16.0 - 4.0) }

@@ -59,7 +59,8 @@ pub fn ktx2(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.ktx2", effort));
 }
 
-/// Decodes a texture in several ways, and checks a round trip through KTX 2, which can store every texture.
+/// Reads an image in several ways, and checks that its texture survives a round trip through KTX 2, which can store
+/// every texture.
 fn texture(mut trial: Trial<'_>) {
     let Some(image) = trial.image() else { return };
     if !trial.draws(RETURN_SHARE) {
@@ -168,8 +169,8 @@ fn come_back(trial: &Trial<'_>, image: &Image, format: Format, style: ImageWrite
         .value
 }
 
-/// Makes pixels black that HDR can represent but not store in a plain row: three mantissas of 1 with the minimum
-/// exponent mark a run.
+/// Makes pixels black that HDR can represent but not store in an uncompressed row: three mantissas of 1 with the
+/// minimum exponent mark a run.
 fn blacken(image: &mut Image) {
     let Samples::F32(samples) = &mut image.samples else { return };
     for pixel in samples.to_mut().expect("memory").as_chunks_mut::<3>().0 {

@@ -1,8 +1,8 @@
 //! Properties of library logs under any sequence of runs, kills, merges and damage.
 //!
 //! The bytes of an input are operations: a letter of `OPERATIONS` followed by its arguments. The expected result
-//! follows from the files alone: a row is reported if and only if one of them contains its line, whatever damage
-//! surrounds it.
+//! follows from the files alone: a row is reported if and only if one of the files contains the row's line, whatever
+//! damage surrounds it.
 
 use super::trial::Effort;
 use memchr::memmem;
@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Operations.
+/// Letters of the operations that `LogLibrary::apply` executes.
 const OPERATIONS: &[u8] = b"SAFKMWBRIXCUDONG";
 /// Maximum number of operations per input.
 const MAX_OPERATIONS: usize = 40;
@@ -95,7 +95,7 @@ struct Content {
     rows: BTreeSet<u64>,
     /// Complete lines that are not valid rows.
     damaged: Vec<Vec<u8>>,
-    /// Ends of files without a line feed.
+    /// Incomplete last lines of files: those without a line feed.
     tails: Vec<Vec<u8>>,
     /// Allowed number of damaged lines: an incomplete last line may or may not count.
     damage: RangeInclusive<u64>,
@@ -367,7 +367,7 @@ impl LogLibrary {
         assert!(damage == Damage::default() || damage.first.is_some_and(|file| self.files().contains(&file)));
     }
 
-    /// Returns the last of these rows for each asset.
+    /// Returns the last of these rows for each asset, among those that `is_meant` accepts.
     fn lasts(&self, rows: &BTreeSet<u64>, is_meant: impl Fn(&Row) -> bool) -> BTreeMap<&str, &Row> {
         let rows = rows.iter().map(|id| &self.issued[id].0).filter(|row| is_meant(row));
         // Ids increase with attempts, so the last one wins.

@@ -41,7 +41,7 @@ fn table_outcome(result: &polyhaul::Result<Loaded<Tables>>) -> String {
     }
 }
 
-/// Checks that a table with columns and rows survives a round trip, except for its names.
+/// Checks that the values of a table with columns and rows survive a round trip; names are not written.
 fn table_comes_back(trial: &Trial<'_>, table: &Table) {
     let types = table.columns.iter().map(|column| Some(column.values.scalar())).collect();
     let bare = TableReadOptions::default().with_header(TableHeader::Absent).with_types(ColumnTypes::Each(types));

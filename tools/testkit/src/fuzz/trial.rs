@@ -1,4 +1,4 @@
-//! Bounds the work per input: everything, or a share that a fuzzer can afford thousands of times per second.
+//! Bounds the work per input: all checks, or a share that a fuzzer can afford thousands of times per second.
 //!
 //! Many cheap executions find more bugs than a few thorough ones. So most inputs are read once, on this thread; other
 //! chunk sizes, streams, more threads, and writing and reading back are done for a share of them. A hash of the bytes

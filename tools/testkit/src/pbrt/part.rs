@@ -17,7 +17,7 @@ const GROUPS: u64 = 24;
 const GROUP_BYTES: [u64; 2] = [1 << 10, 1 << 20];
 /// Number of materials per part, each with a texture.
 const MATERIALS: usize = 6;
-/// Instances refer to one of this many latest objects.
+/// Number of most recent objects that instances refer to.
 const RECENT: usize = 48;
 /// Size of a group's instances, in percent of its shapes.
 const INSTANCES_PERCENT: u64 = 125;
@@ -28,7 +28,7 @@ pub(super) struct PbrtPart {
     seed: u64,
     text_bytes: u64,
     ply_bytes: u64,
-    /// Whether instances multiply the part's transform or replace it.
+    /// Whether the matrices of instances multiply the part's transform instead of replacing it.
     concat: bool,
 }
 

@@ -147,7 +147,7 @@ impl Patch {
         text.bytes(b"]\n")
     }
 
-    /// Writes a PLY file, optionally compressed. Returns its plain size and its size on disk.
+    /// Writes a PLY file, optionally compressed. Returns its uncompressed size and its size on disk.
     pub(super) fn ply(&self, path: &Path, packed: bool) -> io::Result<(u64, u64)> {
         let mut bytes = self.ply_header().into_bytes();
         for (column, row) in (0..=self.rows).flat_map(|row| (0..=self.columns).map(move |column| (column, row))) {

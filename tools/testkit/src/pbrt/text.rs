@@ -1,4 +1,4 @@
-//! Writes text to a file, plain or in compressed members.
+//! Writes text to a file, uncompressed or in compressed members.
 
 use polyhaul::options::Codec;
 use polyhaul_bytes::{Encoder, MEMBER_BYTES};
@@ -14,7 +14,7 @@ const ROOM_BYTES: usize = 16 << 10;
 pub(super) struct Text {
     buffer: Vec<u8>,
     used: usize,
-    /// Plain bytes written before the buffer.
+    /// Uncompressed size of what was written before the buffer.
     before: u64,
     file: File,
     encoder: Option<Encoder>,
@@ -35,7 +35,7 @@ impl Text {
         })
     }
 
-    /// Plain bytes so far.
+    /// Returns the uncompressed size so far.
     pub(super) fn len(&self) -> u64 {
         self.before + self.used as u64
     }
@@ -74,7 +74,7 @@ impl Text {
         Ok(())
     }
 
-    /// Writes the rest; returns the plain size and the size on disk.
+    /// Writes the rest; returns the uncompressed size and the size on disk.
     pub(super) fn finish(mut self) -> io::Result<(u64, u64)> {
         if self.used > 0 {
             self.spill(self.used)?;

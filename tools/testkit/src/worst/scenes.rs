@@ -56,7 +56,7 @@ fn instances(count: u64) -> Vec<u8> {
     glb(&document(3, &accessor, &rest), &positions(3))
 }
 
-/// Encodes a mesh with `count` positions without data, except optionally one sparse value.
+/// Encodes a mesh with `count` positions that have no data, except optionally one sparse value.
 fn without_data(count: u64, is_sparse: bool) -> Vec<u8> {
     let sparse = if is_sparse {
         r#","sparse":{"count":1,"indices":{"bufferView":0,"componentType":5125},"values":{"bufferView":0}}"#
@@ -193,7 +193,7 @@ fn large_triangles(count: usize) -> String {
     text
 }
 
-/// Creates triangles with a texture of 25 megapixels each.
+/// Creates `count` triangles, each with its own texture of 25 megapixels.
 fn textures(count: usize) -> WorstInput {
     let picture = picture(Format::Png, 5000, 5000);
     let mut text = String::from("mtllib k.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n");

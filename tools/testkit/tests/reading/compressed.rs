@@ -1,4 +1,4 @@
-//! Compressed input yields the same scene, warnings and errors as plain text, for any source and any threads.
+//! Compressed input yields the same scene, warnings and errors as uncompressed text, for any source and any threads.
 
 use crate::{lenient, options, read};
 use polyhaul::options::{Codec, OnError, Progress};

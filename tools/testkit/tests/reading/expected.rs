@@ -1,4 +1,4 @@
-//! Compares the outcome of every file of `testdata` with `testdata/obj/expected`.
+//! Compares the outcome of every OBJ file of `testdata/obj` with `testdata/obj/expected`.
 //!
 //! After an intentional change, `POLYHAUL_BLESS=1 cargo test -p polyhaul-testkit --test reading expected` updates the
 //! expectations; review the difference before committing it.

@@ -262,7 +262,7 @@ fn seeds_of_pairs(extension: &str, from: u8) -> Vec<Vec<u8>> {
     numbered.map(|(bytes, number)| [&[from, number % 11][..], &bytes].concat()).collect()
 }
 
-/// Prefixes images with such bytes; values from 128 on select images.
+/// Prefixes images with two such bytes; first bytes from 128 on select images.
 fn seeds_of_images() -> Vec<Vec<u8>> {
     let formats = ["tga", "hdr", "png", "jpg", "exr", "bmp", "psd", "dds", "ktx2"].into_iter().zip(135u8..);
     let of_format = |(extension, from): (&str, u8)| {

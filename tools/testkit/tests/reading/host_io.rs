@@ -1,4 +1,4 @@
-//! Host callbacks: reads every file of `testdata` through them, counts calls, and violates their contract.
+//! Host callbacks: reads files of most formats in `testdata` through them, counts calls, and violates their contract.
 
 use crate::{options, read};
 use polyhaul::model::{Image, Scene};

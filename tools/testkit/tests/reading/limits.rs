@@ -1,5 +1,5 @@
-//! Tests every limit at one below the required value, at that value, and one above; the message names the limit and how
-//! to raise it.
+//! Tests limits at one below the required value, at that value, and one above; the message names the limit and how to
+//! raise it.
 
 use crate::{options, read, read_text};
 use polyhaul::model::Scene;
@@ -49,7 +49,7 @@ fn line_bytes_of_libraries_that_are_no_text() {
     }
 }
 
-/// For compressed files, plain bytes count.
+/// For compressed files, uncompressed bytes count.
 #[test]
 fn referenced_file_bytes_of_compressed_files() {
     let folder = Folder::new("limits").unwrap();

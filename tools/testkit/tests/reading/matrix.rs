@@ -1,4 +1,4 @@
-//! Scene, warnings and error are the same for any number of threads, any chunk size, and any source.
+//! Scene, warnings and error are the same for any chunk size, from memory and from a stream.
 
 use crate::{options, outcome, read};
 use polyhaul::Input;

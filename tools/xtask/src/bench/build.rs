@@ -53,7 +53,7 @@ pub(super) fn tools(parts: &[&'static Part], install: bool, ready: Option<&Path>
     Ok(tools)
 }
 
-/// Builds the command as released.
+/// Builds the command with the profile of releases.
 fn command() -> Result<PathBuf, String> {
     let mut command = root::cargo();
     let target = root::root().join("target");
@@ -126,7 +126,7 @@ fn cpp(peer: &'static Cpp, tools: &mut Tools) {
     }
 }
 
-/// Returns the first line of a compiler's output with an error.
+/// Returns the first error message in a compiler's output.
 fn first_error(output: &[u8]) -> String {
     let text = String::from_utf8_lossy(output);
     let line = text.lines().find(|line| line.contains("error"));

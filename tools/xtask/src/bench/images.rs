@@ -1,5 +1,5 @@
-//! Texture benchmarks: the programs that decode the files, and their results. Every program prints a line for each
-//! reader of each file; programs alternate in rounds.
+//! Image benchmarks: the programs that decode the files, and their results. Every program prints a line for each reader
+//! of each file; programs alternate in rounds.
 
 use super::plan::{Part, Place};
 use super::runs::{fields, median, output};
@@ -25,7 +25,7 @@ const SHOWN: [(&str, &str); 4] = [
     ("story.png", "PNG, ms"),
     ("story.hdr", "HDR, ms"),
 ];
-/// Rows of the README's table, without the suffix for callbacks, with which they were measured.
+/// Rows of the README's table; their numbers of host calls come from the same programs with callbacks.
 const ROWS: [&str; 8] =
     ["polyhaul, 2 threads", "polyhaul, 1 thread", "image", "png", "stb image", "FreeImage", "Pillow", "OpenImageIO"];
 
@@ -50,7 +50,7 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// Whether both results are for the same reader and file.
+    /// Returns whether both results are for the same reader and file.
     fn is_like(&self, other: &Picture) -> bool {
         (&self.group, &self.name) == (&other.group, &other.name)
     }
@@ -61,13 +61,15 @@ impl Picture {
     }
 }
 
-/// Returns whether a reader decoded the same pixels as the first reader of the file.
+/// Returns whether a reader decoded the same pixels as the first reader of the file, judged by the sum of all samples;
+/// `None` without sums.
 pub(super) fn agrees(pictures: &[Picture], picture: &Picture) -> Option<bool> {
     let first = pictures.iter().find(|other| other.group == picture.group && other.sum != 0.0)?;
     (picture.sum != 0.0).then(|| (picture.sum - first.sum).abs() <= first.sum.abs() * 1e-9)
 }
 
-/// Formats the README's table with its header: minimum times for 2048 x 2048 pixels, and the number of host calls.
+/// Formats the README's table with its header: minimum times for 2048 x 2048 pixels, and the largest number of host
+/// calls.
 pub(super) fn readme(pictures: &[Picture]) -> Option<Vec<[String; 6]>> {
     let find = |file: &str, name: &str| pictures.iter().find(|picture| picture.group == file && picture.name == name);
     find(SHOWN[0].0, ROWS[0])?;
@@ -123,8 +125,8 @@ fn picture(line: &str) -> Option<Picture> {
     Some(Picture { name: picture.name.replace('_', " "), ..picture })
 }
 
-/// Merges the results of each program and file, with the minimum time of all rounds. Files keep the order of their
-/// first occurrence.
+/// Merges the rounds of each program and file: the minimum of the times, and the median of the median times. Files keep
+/// the order of their first occurrence.
 fn merged(pictures: &[Picture]) -> Vec<Picture> {
     let mut firsts: Vec<&Picture> = Vec::new();
     for picture in pictures {

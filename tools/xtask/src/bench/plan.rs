@@ -142,7 +142,7 @@ pub(super) struct Input {
     pub(super) title: &'static str,
     #[serde(skip_serializing)]
     megabytes: u64,
-    /// Size of its text in bytes.
+    /// Uncompressed size in bytes; for a scene with other files, that of its text.
     pub(super) bytes: u64,
     /// Size on disk: smaller if compressed, larger for a scene with other files.
     #[serde(skip_serializing)]
@@ -330,7 +330,8 @@ impl Listed {
 }
 
 impl Recipe {
-    /// Returns an existing input if it is current: of this many megabytes, or newer than its source.
+    /// Returns an existing input if it is newer than what it is made from and, unless that is another input, complete
+    /// and of this many megabytes.
     fn there(&'static self, path: &Path, megabytes: u64, of: Option<&Input>) -> Option<Input> {
         let title = &self.title;
         if let Some(of) = of {

@@ -382,7 +382,7 @@ fn outcome_table(outcome: &Outcome) -> Table {
     table
 }
 
-/// Describes the result of a contestant; a word if it is correct.
+/// Describes the result of a contestant; briefly if it is correct.
 fn result(outcome: &Outcome, row: &Row) -> String {
     if let Some(why) = &row.failure {
         // A bar would end the cell.

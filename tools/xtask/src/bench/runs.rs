@@ -1,4 +1,4 @@
-//! Runs all contestants in rounds, each once per round; keeps all results.
+//! Runs all contestants in rounds, each at most once per round; keeps all results.
 
 use super::plan::{Contestant, Group, Part, Place};
 use crate::term;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Number of unmeasured runs of a group's limits before its first round.
 const WARM_UPS: usize = 4;
 
-/// Time limit of a measurement: a contestant that exceeds it is killed and drops out. Some peers were seen to hang.
+/// Time limit of a measurement: a contestant that exceeds it is killed and drops out. Some peers have hung.
 const LONGEST: Duration = Duration::from_secs(240);
 /// Polling interval for running processes.
 const LOOK: Duration = Duration::from_millis(20);
@@ -60,7 +60,7 @@ pub(super) struct Outcome {
 pub(super) struct Kernel {
     pub(super) group: String,
     pub(super) name: String,
-    /// Nanoseconds per value: minimum and median of all rounds.
+    /// Nanoseconds per value, record or kilobyte: minimum and median of all rounds.
     pub(super) ns: f64,
     pub(super) median_ns: f64,
     /// `yes`, `no`, or `other` for a kernel with a different job.
@@ -319,7 +319,7 @@ pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_value(object.into()).ok()
 }
 
-/// Returns the median.
+/// Returns the median, or the larger of two middle values; `None` without values.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

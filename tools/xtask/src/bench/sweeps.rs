@@ -1,5 +1,5 @@
-//! Sweeps of an OBJ and of a pbrt scene: loads at many data rates, stored in several ways, with the predictions of the
-//! model.
+//! Sweeps of an OBJ file and of a pbrt scene: loads at many data rates, stored in several ways, with the predictions of
+//! the model.
 //!
 //! Runs `polyhaul limits` and `polyhaul sweep`, and parses their output.
 
@@ -9,7 +9,7 @@ use crate::term;
 use serde::Serialize;
 use std::path::Path;
 
-/// Sweep with a time budget for all cells.
+/// Command of a sweep, with a time budget for all cells.
 const SWEEP: &str =
     "{command} sweep --time-limit 900s --csv {csv} --chart {chart} --cache {data}/copies {main} --no-progress";
 

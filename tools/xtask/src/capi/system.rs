@@ -3,7 +3,7 @@
 use crate::root;
 use std::process::Command;
 
-/// Version suffix of the shared library (see `surfaces/capi/build.rs`).
+/// Version suffix of the shared library's soname (see `surfaces/capi/build.rs`).
 const SHARED_NUMBER: &str = "0";
 
 /// Kind of operating system.
@@ -55,7 +55,7 @@ impl System {
         Some(System { kind, pointer_bytes: pointer_bits / 8, target: target.map(str::to_owned) })
     }
 
-    /// Static library.
+    /// Returns the static library.
     pub(super) fn static_library(&self) -> LibraryFile {
         let (built, installed) = match self.kind {
             // The import library of the shared one uses the plain name.
@@ -65,7 +65,7 @@ impl System {
         LibraryFile { built, installed: installed.into() }
     }
 
-    /// Shared library.
+    /// Returns the shared library.
     pub(super) fn shared_library(&self, version: &str) -> LibraryFile {
         let (built, installed) = match self.kind {
             SystemKind::Unix => ("libpolyhaul.so", format!("libpolyhaul.so.{version}")),
@@ -75,7 +75,7 @@ impl System {
         LibraryFile { built, installed }
     }
 
-    /// Import library of a DLL.
+    /// Returns the import library of a DLL; `None` on other systems.
     pub(super) fn import_library(&self) -> Option<LibraryFile> {
         let (built, installed) = match self.kind {
             SystemKind::WindowsGnu => ("libpolyhaul.dll.a", "libpolyhaul.dll.a"),
@@ -85,7 +85,7 @@ impl System {
         Some(LibraryFile { built, installed: installed.into() })
     }
 
-    /// Symbolic links to the shared library: the one that the loader resolves, and the one for the linker.
+    /// Returns the symbolic links to the shared library: the one that the loader resolves, and the one for the linker.
     pub(super) fn links(&self) -> Vec<String> {
         match self.kind {
             SystemKind::Unix => vec![format!("libpolyhaul.so.{SHARED_NUMBER}"), "libpolyhaul.so".into()],
@@ -94,7 +94,7 @@ impl System {
         }
     }
 
-    /// CMake property with the import library, or the soname that programs link against.
+    /// Returns the CMake property with the import library, or the soname that programs link against.
     pub(super) fn shared_property(&self) -> String {
         match (self.import_library(), self.kind) {
             (Some(import), _) => format!("IMPORTED_IMPLIB \"${{_polyhaul_lib}}/{}\"", import.installed),
@@ -103,8 +103,8 @@ impl System {
         }
     }
 
-    /// System libraries that the static library requires: rustc's list for `native-static-libs`, without libraries that
-    /// compilers link by default. `meshopt` requires the C++ runtime.
+    /// Returns the system libraries that the static library requires: rustc's list for `native-static-libs`, without
+    /// libraries that compilers link by default. `meshopt` requires the C++ runtime.
     pub(super) fn system_libraries(&self, has_cpp: bool) -> Vec<&'static str> {
         let (cpp, system): (&str, &[&str]) = match self.kind {
             SystemKind::Unix => ("stdc++", &["pthread", "dl", "m"]),

@@ -7,9 +7,9 @@ use super::rules::Rule::{self, I, P};
 /// A fault, and the tests that must detect it.
 #[derive(Clone, Copy)]
 pub(super) struct Fault {
-    /// The name that the place of the fault passes to `planted`.
+    /// Name that the code with the fault passes to `planted`.
     pub(super) name: &'static str,
-    /// What the program does wrong.
+    /// Description of what the program does wrong.
     pub(super) what: &'static str,
     pub(super) breaks: &'static [Rule],
     pub(super) tests: TestSet,
@@ -21,7 +21,7 @@ pub(super) struct TestSet {
     pub(super) package: &'static str,
     /// The name of the test target; `lib` for unit tests.
     pub(super) binary: &'static str,
-    /// What the names of the tests contain.
+    /// Part of the names of the tests, or a file for pytest; empty for all tests.
     pub(super) filter: &'static str,
 }
 

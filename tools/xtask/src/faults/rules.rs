@@ -64,7 +64,7 @@ pub(super) const ELSEWHERE: [(Rule, &str); 2] =
     [(Rule::I(8), "`cargo xtask bench`"), (Rule::P(26), "the test suite beside programs that keep all cores busy")];
 
 impl Rule {
-    /// The number and the words of the rule.
+    /// Returns the number and the words of the rule.
     pub(super) fn words(self) -> (String, &'static str) {
         match self {
             Rule::I(number) => (format!("I{number}"), INVARIANTS[number - 1]),
@@ -72,7 +72,7 @@ impl Rule {
         }
     }
 
-    /// All rules, in order.
+    /// Returns all rules, in order.
     pub(super) fn all() -> impl Iterator<Item = Rule> {
         (1..=INVARIANTS.len()).map(Rule::I).chain((1..=PROMISES.len()).map(Rule::P))
     }

@@ -19,13 +19,14 @@ const LARGE_SHARE: u64 = 8;
 /// State shared by the worker threads.
 struct State {
     record: Record,
-    /// Targets that are running, or have findings, which they would only find again.
+    /// Targets that are running, that could not run, or with findings, which they would only find again.
     closed: Vec<&'static str>,
     stopped: usize,
     turns: u64,
 }
 
-/// Runs targets until the time is up or all have reached their goals; returns the number with findings.
+/// Runs targets until the time is up or all have reached their goals; returns the number with findings or that could
+/// not run.
 pub(super) fn run(engine: &Engine, time: Duration) -> usize {
     let end = Instant::now() + time;
     let record = match Record::load() {

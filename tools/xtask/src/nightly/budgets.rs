@@ -139,7 +139,7 @@ impl FileBudget {
     }
 }
 
-/// Returns the size of the largest file whose path ends with `end`, in the folder or one below it.
+/// Returns the size of the largest file in `folder` whose name ends with `end`, which may start with a subfolder.
 fn largest(folder: &Path, end: &str) -> Option<u64> {
     let (inner, end) = end.rsplit_once('/').unwrap_or(("", end));
     let files = std::fs::read_dir(folder.join(inner)).ok()?.flatten();
@@ -148,7 +148,7 @@ fn largest(folder: &Path, end: &str) -> Option<u64> {
 }
 
 impl CrateBudget {
-    /// Counts the third-party crates in the output of `cargo tree`; prints a message and returns `None` if that fails.
+    /// Counts the third-party crates in the output of `cargo tree`; `None` if that fails.
     fn measure(&self) -> Option<Figure> {
         let mut command = root::cargo();
         command.args(["tree", "--package", "polyhaul", "--no-default-features", "--features", &self.features]);

@@ -26,7 +26,7 @@ const X86: &str = "+avx2,+bmi1,+bmi2,+lzcnt,+popcnt,+fma,+f16c,+avx512f,+avx512b
 /// A run of tests.
 struct Job {
     package: &'static str,
-    /// Test binary of the package.
+    /// Arguments of Cargo that select the test binary.
     binary: &'static [&'static str],
     /// Test name filters, and options of the binary.
     args: &'static [&'static str],

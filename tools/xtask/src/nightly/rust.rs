@@ -25,7 +25,7 @@ const AARCH64: Cross =
 const EMULATOR: &str = "qemu-aarch64";
 const EMULATED_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// Features of the library that must compile alone.
+/// Features of the library that must each compile alone; the empty one stands for none.
 const SINGLE_FEATURES: [&str; 15] = [
     "",
     "obj",
@@ -44,7 +44,7 @@ const SINGLE_FEATURES: [&str; 15] = [
     "rust-zstd",
 ];
 
-/// Compiles the library with each feature alone, and tests the command with its default features.
+/// Compiles the library with each feature alone, and tests the command and batches with their default features.
 pub(super) fn features(tally: &mut Tally) -> Outcome {
     let check = |feature: &&str| {
         let library = ["check", "-p", "polyhaul", "--no-default-features", "--features", feature];

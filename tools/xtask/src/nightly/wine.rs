@@ -84,7 +84,8 @@ fn missing() -> Option<String> {
         .map(|missing| format!("{missing} (Debian: apt install g++-mingw-w64-x86-64)"))
 }
 
-/// Creates the folder of wine's drive C and settings; returns its path.
+/// Creates the folder of wine's drive C and settings, and builds `bcryptprimitives.dll` for versions of wine
+/// without it; returns the path of the folder.
 fn prepare() -> Option<PathBuf> {
     let prefix = root::target().join("nightly/wine");
     let libraries = prefix.join("drive_c/windows/system32");

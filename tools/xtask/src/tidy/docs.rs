@@ -1,5 +1,5 @@
-//! Documentation rules: every module states its purpose, crates are documented, pages refer to existing things, and
-//! test files have origins.
+//! Documentation rules: every file states its purpose, crates are documented, the required pages exist, and test files
+//! have origins.
 
 use super::{File, Finding, Tree};
 use std::collections::BTreeSet;

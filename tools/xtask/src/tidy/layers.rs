@@ -1,4 +1,4 @@
-//! Layers of crates: a crate may depend on lower layers, and on its own layer if that is permitted.
+//! Layers of crates: a crate may depend only on crates in the layers that its own layer permits.
 //!
 //! A crate's folder determines its layer. Cargo itself rejects cyclic dependencies.
 

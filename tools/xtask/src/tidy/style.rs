@@ -1,4 +1,4 @@
-//! Coding habits that hurt readability (see Style in CONTRIBUTING.md), including tests.
+//! Finds coding habits that hurt readability (see Style in CONTRIBUTING.md), in tests too.
 
 use super::tokens::{Code, TokenKind};
 use super::{Finding, Tree};
@@ -63,7 +63,7 @@ fn places<'a>(tree: &Tree<'a>) -> Vec<Place<'a>> {
     places
 }
 
-/// Habits of one file: kinds and tokens.
+/// Habits of one file: their kinds, and the indices of their tokens.
 struct Scan<'a, 't> {
     code: Code<'a, 't>,
     hits: Vec<(Kind, usize)>,
@@ -91,7 +91,7 @@ impl Scan<'_, '_> {
         self.hits.push((kind, at));
     }
 
-    /// Adds the vague names that the pattern before `end` binds.
+    /// Adds the names that the pattern from `start` to `end` binds, if they are vague or use `begin`.
     fn pattern(&mut self, start: usize, end: usize, kind: Kind) {
         for at in start..end {
             if !self.code.is_word(at) || self.code.is(at + 1, "::") || self.code.is(at + 1, "(") {

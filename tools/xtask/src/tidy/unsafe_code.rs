@@ -40,7 +40,7 @@ struct Scope<'a> {
     is_constant: bool,
 }
 
-/// Numbers of blocks by class (`miri`, or a reason), function and file.
+/// Counts of blocks by class (`miri`, or a reason), function and file.
 type Classes = BTreeMap<String, usize>;
 type Functions = BTreeMap<String, Classes>;
 
@@ -86,7 +86,7 @@ fn blocks<'a>(code: Code<'a, '_>) -> Vec<Block<'a>> {
     blocks
 }
 
-/// Returns the function or macro whose name follows the token at `index`.
+/// Returns the function or macro that the keyword at `index` defines.
 fn scope_at<'a>(code: Code<'a, '_>, index: usize) -> Option<Scope<'a>> {
     let is_macro = code.is(index, "macro_rules");
     let name = if is_macro { index + 2 } else { index + 1 };

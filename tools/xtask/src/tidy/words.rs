@@ -1,7 +1,7 @@
 //! Finds phrases that read like a translation (`phrases.txt`), and suggests the usual expression.
 //!
-//! Searches string literals and doc comments of Rust files, and pages: the text that users read. Tests and history are
-//! exempt. The table contains only phrases that are wrong in every context.
+//! Searches Markdown files, and Rust files except for lines that are plain comments: the text that users read. Tests
+//! and history are exempt. The table contains only phrases that are wrong in every context.
 
 use super::{Finding, Tree};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ const PHRASES: &str = include_str!("phrases.txt");
 const QUOTING: &[&str] =
     &["tools/xtask/src/tidy/words.rs", "CHANGELOG.md", "tools/bench/record", "tools/fuzz/RECORD.md", "testdata/"];
 
-/// Rule: none of the phrases, in lower or upper case.
+/// Rule: none of the phrases, ignoring case.
 pub(super) fn phrases(tree: &Tree, findings: &mut Vec<Finding>) {
     let mut by_word: HashMap<&str, Vec<(&str, &str)>> = HashMap::new();
     for (phrase, instead) in pairs() {

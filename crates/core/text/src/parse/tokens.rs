@@ -133,8 +133,8 @@ impl<'a> TokenRun<'a> {
         Some(TokenRun { window, first, count, whole: count.saturating_sub(TOGETHER - 1) })
     }
 
-    /// Tokens `start` to `end` as numbers. The run's own ends have indices below `end_count`, so each is at 64 (PADDING)
-    /// or more and inside the text. Of the ends after them, the last may be one that [`Index`] filled in.
+    /// Tokens `start` to `end` as numbers. The run's own ends have indices below `end_count`, so each is at 64
+    /// (PADDING) or more and inside the text. Of the ends after them, the last may be one that the index filled in.
     fn numbers(&self, start: usize, end: usize) -> NumberRun<'a> {
         let Window { padded, index, level } = self.window;
         let ends = &index.ends[self.first + start..][..end - start + TOGETHER];

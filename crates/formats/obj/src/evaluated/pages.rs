@@ -141,7 +141,7 @@ impl ObjectText<'_> {
     }
 }
 
-/// Writes a line per row in batches: `row` computes it, `finish` finishes a batch.
+/// Writes a line per row in batches: `row` computes a row, `finish` completes a batch.
 fn in_batches<const N: usize>(
     out: &mut Out,
     prefix: &[u8],

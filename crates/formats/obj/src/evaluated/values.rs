@@ -42,7 +42,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         ObjAttribute { values, domain, stream, corner_positions, used: &[], positions: mesh.positions.len() }
     }
 
-    /// Whether [`ObjAttribute::with_used`] is needed.
+    /// Returns whether [`ObjAttribute::with_used`] is needed.
     pub(super) fn wants_used(&self) -> bool {
         self.domain == Domain::Vertex && !self.values.is_empty()
     }
@@ -118,7 +118,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
     }
 }
 
-/// A domain known at compile time; implemented for the domains of large meshes.
+/// A domain known at compile time, for the domains that large meshes use; `None` for the others.
 pub(super) trait ObjPlace: Sync {
     const DOMAIN: Option<Domain>;
 }

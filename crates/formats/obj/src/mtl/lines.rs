@@ -1,6 +1,6 @@
 //! Splits text into logical lines, and maps offsets in a logical line to line, column and excerpt.
 //!
-//! A logical line has as many bytes as its physical lines, because continuations become blanks: offsets are the same in
+//! A logical line has as many bytes as its physical lines, because continuations become spaces: offsets are the same in
 //! both. `statement` interprets the lines.
 
 use polyhaul_model::error::{Error, Excerpt, Place, Result};
@@ -29,7 +29,7 @@ pub struct Lines<'a> {
     number: u64,
 }
 
-/// Whether a byte is a blank between words.
+/// Returns whether a byte is white space between words.
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
@@ -82,7 +82,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Joins physical lines: each line end and the backslash before it become blanks.
+/// Joins physical lines: each line end and the backslash before it become spaces.
 fn join(physical: &[u8]) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     line.try_reserve_exact(physical.len()).map_err(|_| Error::memory("a continued line"))?;

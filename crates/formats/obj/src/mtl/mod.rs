@@ -7,7 +7,7 @@
 //! Decisions where dialects differ:
 //! - Keywords and options are case-insensitive. Lines end with LF, CR LF or CR. A backslash at the end of a line
 //!   continues it, except in a comment, where it is more likely the end of a Windows path.
-//! - A name is the rest of its line, including blanks, so `#` does not start a comment in a name. After numbers it
+//! - A name is the rest of its line, including spaces, so `#` does not start a comment in a name. After numbers it
 //!   does.
 //! - For duplicate material names, the first material counts; for duplicate parameters, the last value counts.
 //! - `d` takes precedence over `Tr` in either order: some exporters write both and mean `d`.

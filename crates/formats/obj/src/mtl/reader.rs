@@ -1,7 +1,7 @@
 //! Interprets MTL statements: the meaning of each keyword, and messages about invalid ones.
 //!
-//! Opens no files, and fails on a library's content only if the caller set `strict` or a limit. Words and numbers are
-//! in `statement`, lines and locations in `lines`.
+//! Opens no files, and fails on a library's content only if the caller set `strict` or if a limit is exceeded. Words
+//! and numbers are in `statement`, lines and locations in `lines`.
 
 use super::MAPS;
 use super::lines::{Line, Lines};
@@ -227,7 +227,7 @@ impl MtlOpen {
     }
 }
 
-/// Returns a keyword in lower case, padded with blanks; empty if it is longer than any known keyword.
+/// Returns a keyword in lower case, padded with spaces; only spaces if it is longer than any known keyword.
 fn short_lowercase(keyword: &[u8]) -> [u8; 12] {
     let mut lower = [b' '; 12];
     if let Some(place) = lower.get_mut(..keyword.len()) {

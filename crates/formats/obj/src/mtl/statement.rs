@@ -18,7 +18,7 @@ pub struct Fault {
     pub code: &'static str,
     /// Message without location.
     pub message: String,
-    /// What was expected instead.
+    /// Description of the expected value.
     pub expected: Option<&'static str>,
     /// The marked byte range of the line.
     pub marked: Range<usize>,
@@ -62,7 +62,7 @@ pub struct Statement<'a> {
     pub notes: Vec<Fault>,
 }
 
-/// Parses a decimal number with `.` as its point, `nan`, `inf` or `infinity`; rejects other notations.
+/// Parses a decimal number with `.` as its decimal point, `nan`, `inf` or `infinity`; rejects other notations.
 fn parse_number(word: &[u8]) -> Option<f32> {
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
     let decimal = digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
@@ -82,7 +82,7 @@ pub fn quoted(word: &[u8]) -> String {
 }
 
 impl<'a> Statement<'a> {
-    /// Starts a statement at the keyword of `line`; `None` if there are only blanks or a comment.
+    /// Starts a statement at the keyword of `line`; `None` if the line has only white space or a comment.
     pub fn new(line: &'a [u8], name_bytes: u64) -> Option<Statement<'a>> {
         let end = line.iter().rposition(|&byte| !is_blank(byte))? + 1;
         let mut statement = Statement { line, keyword: 0..0, last: 0..0, at: 0, end, name_bytes, notes: Vec::new() };

@@ -1,5 +1,4 @@
-//! Properties that reading and writing libraries must have, tested on Blender's files, on other good ones and on
-//! hostile ones.
+//! Tests of reading and writing material libraries: files from Blender, other valid files, and malformed input.
 
 use super::{read, write};
 use polyhaul_model::error::{ErrorKind, Result, Warning};
@@ -10,7 +9,7 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use polyhaul_pipeline::options::ParseOptions;
 use std::path::PathBuf;
 
-/// All statements, options and line ends, and some invalid ones.
+/// All statements, options and line endings, and some invalid statements.
 const EVERYTHING: &[u8] = b"\xef\xbb\xbf# all\r\nnewmtl  every thing \r\n\tKA 1\rKd .1 2. -3e-2 # red\n\
     Ks xyz 1 2 3\nKe spectral my curve.rfl 2\nTf spectral c.rfl\nNs 10\nNi 1.5\nd -halo 0.5\nTr .5\n\
     sharpness 60\nillum 2.0\nPr .1\nPm .2\nPs .3\nPc .4\nPcr .5\naniso .6\nanisor .7\nmap_aat ON\n\
@@ -446,7 +445,7 @@ fn every_prefix_is_a_library() {
         for end in 0..=sample.len() {
             survives(&sample[..end]);
             let count = read_text(&sample[..end]).0.len();
-            // A truncated name may equal another name, so a prefix can temporarily have one material less.
+            // A truncated name may equal another name, so a prefix can temporarily have one fewer material.
             assert!(count + 1 >= materials, "{materials} materials, then {count}");
             materials = count;
         }

@@ -13,8 +13,8 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 
 /// Formats a library with these materials.
 ///
-/// Parameters have 6 decimals, numbers of map options the shortest form. The only relevant option is
-/// `export_pbr_extensions`. `missing` materials are skipped.
+/// Parameters have 6 decimals. Numbers of map options have the shortest form, except that `-bm` has 6 decimals if these
+/// are exact. The only relevant option is `pbr_extensions`. `missing` materials are skipped.
 ///
 /// # Errors
 /// Out of memory.
@@ -141,7 +141,7 @@ impl MtlWriter {
     }
 }
 
-/// Formats the options of a map, each with a leading blank: first those that Blender writes, in its order.
+/// Formats the options of a map, each with a leading space: first those that Blender writes, in its order.
 fn map_options(map: &TextureMap) -> String {
     let triple = |v: [f32; 3]| v.map(shortest).join(" ");
     let switch = |on: bool| on_off(on).to_owned();

@@ -25,7 +25,7 @@ pub(super) struct PbrtTables {
     pub(super) materials: HashSet<Name>,
     /// First use of each material that is not defined yet.
     pub(super) material_uses: HashMap<Name, SceneSpot>,
-    /// Names of these materials, in the order of their first use.
+    /// Names that were added to `material_uses`, in the order of their first use; some may have been defined since.
     pub(super) material_order: Vec<Name>,
     textures: HashSet<(Name, bool)>,
     media: HashSet<Name>,
@@ -165,7 +165,7 @@ impl PbrtScene<'_> {
         try_push(&mut self.render.instances.objects, object, "instances")
     }
 
-    /// Places the instance at `index`: usually as the next matrix of the last run, which stores nothing.
+    /// Places the instance at `index`. Usually its matrix is the next one of the last run; then nothing is stored.
     #[inline]
     fn place_instance(&mut self, index: u32) -> Result<()> {
         let motion = self.state.graphics.motion;

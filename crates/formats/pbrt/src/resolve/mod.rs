@@ -1,7 +1,7 @@
 //! Processes the events of all files in scene order: tracks the graphics state and fills the model.
 //!
-//! It advances as far as pieces have been read, and never reads or parses. Directives change [`state`] and create
-//! [`entities`].
+//! Processing advances as far as pieces have been read, and never reads or parses text itself. Directives change
+//! [`state`] and create [`entities`].
 
 mod check;
 mod entities;
@@ -182,7 +182,7 @@ impl<'a> PbrtScene<'a> {
         self.volume.repeated_bytes += file_bytes;
         let Volume { unique_bytes, repeated_bytes, .. } = self.volume;
         let limit = self.options.limits.included_bytes;
-        // Repetition may double the text, or add as much as the limit.
+        // Repetition may double the text, or add up to the limit if that is more.
         if repeated_bytes <= limit.max(unique_bytes) {
             return Ok(());
         }

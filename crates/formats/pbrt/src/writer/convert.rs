@@ -2,8 +2,8 @@
 //!
 //! Each object becomes a `trianglemesh` per material, with a single index for positions, UVs and normals; its transform
 //! is a `ConcatTransform`. Objects that share a mesh and materials become instances. [`super::materials`] converts
-//! materials. A perspective camera that sees the whole scene from the front, film, and a white sky are added. The
-//! camera's x axis is flipped, since pbrt's cameras are left-handed.
+//! materials. The result gets a film, a white sky, and a perspective camera that sees the whole scene from the front.
+//! The camera's x axis is flipped, since pbrt's cameras are left-handed.
 
 use super::materials;
 use super::materials::ShapeParameters;
@@ -23,7 +23,7 @@ use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-/// Converts a scene of triangles with indexed attributes; counts what pbrt cannot store.
+/// Converts a scene of triangles with indexed attributes; counts the content that pbrt cannot store.
 pub fn from_meshes(
     scene: &Scene,
     objects: &[Object],

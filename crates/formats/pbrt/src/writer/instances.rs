@@ -145,7 +145,7 @@ impl Matrices {
         }
     }
 
-    /// Returns the 16 numbers of an instance, if they were formatted.
+    /// Returns the text of an instance's 16 numbers, if it was formatted.
     pub(super) fn text(&self, index: u32) -> Option<&[u8]> {
         let place = index.checked_sub(self.made.start).filter(|_| index < self.made.end)? as usize;
         let start = if place == 0 { 0 } else { self.ends[place - 1] + 1 };

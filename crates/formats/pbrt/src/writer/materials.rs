@@ -1,18 +1,19 @@
 //! Converts MTL materials to pbrt-v4 materials.
 //!
-//! - `d` below 1 with a refractive model (`illum` 4, 6, 7 or 9; or none, and `Ni` above 1): `dielectric`, with `Ni` as
-//!   `eta` (1.5 by default) and the roughness.
+//! - `d` below 1 with a refractive model (an `illum` of 4, 6, 7 or 9, or no `illum` and `Ni` above 1): `dielectric`,
+//!   with `Ni` as `eta` (1.5 by default) and the roughness.
 //! - Metallic (`Pm` of at least 0.5), or a black `Kd` without a map and a `Ks` other than black: `conductor`, whose
 //!   `reflectance` is `Kd` or `Ks`.
 //! - A `Ks` other than black, or a clearcoat: `coateddiffuse`, with `Kd`, the roughness, and `Ni` as `eta` if above 1.
 //! - Otherwise: `diffuse`.
 //!
-//! The roughness is `Pr`, or `Pcr` for a coat, or else sqrt(2 / (`Ns` + 2)), the width of a microfacet distribution for
-//! that exponent; it is not remapped. `map_Kd` becomes an `imagemap` instead of the color, and `map_Pr` one instead of
-//! the roughness, with `-s`, `-o`, `-clamp`, `-mm` if its base is 0 or 1, and `-colorspace`. `map_Bump` and `disp`
-//! become `displacement`, `norm` becomes `normalmap`. Colors are linear and clamped to 0 to 1; XYZ is converted to
-//! linear sRGB, and spectral curves are dropped. `Ke` makes shapes area lights; `d` and `map_d` of materials that do
-//! not refract become `alpha` of the shapes. Other maps are dropped, with a warning.
+//! The roughness is `Pcr` for a coat, or else `Pr`, or else sqrt(2 / (`Ns` + 2)), the width of a microfacet
+//! distribution for that exponent; it is not remapped. `map_Kd` becomes an `imagemap` instead of the color, and
+//! `map_Pr` one instead of the roughness, unless a coat has a `Pcr`. Image maps keep `-s`, `-o`, `-clamp`, `-bm`, `-mm`
+//! if its base is 0 or 1, and `-colorspace`. `map_Bump`, or else `disp`, becomes `displacement`; `norm` becomes
+//! `normalmap`. Colors are linear, and reflectances are clamped to 0 to 1; XYZ is converted to linear sRGB, and
+//! spectral curves are dropped. `Ke` makes shapes area lights; `d` and `map_d` of materials that do not refract become
+//! `alpha` of the shapes. Other maps are dropped, with a warning.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_push};

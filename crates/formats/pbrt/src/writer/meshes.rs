@@ -33,7 +33,7 @@ fn has_indices(shape: &Shape<'_>, points: u64) -> bool {
     }
 }
 
-/// Returns the mesh of such a shape.
+/// Returns the mesh of a shape that [`movable`] selected.
 pub fn mesh(shape: &Shape<'_>) -> Result<Mesh> {
     let parameters = shape.parameters();
     let mut mesh = Mesh { uv_domain: Domain::Vertex, normal_domain: Domain::Vertex, ..Mesh::default() };

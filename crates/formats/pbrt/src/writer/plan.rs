@@ -1,4 +1,4 @@
-//! Orders the text of a scene: its scopes, and where state shared by many shapes is set.
+//! Orders the text of a scene: opens and closes scopes, and sets state shared by many shapes.
 //!
 //! An unnamed material, an area light and an `Attribute` can each be written only once, so everything that needs them
 //! must be in the scope that has them. The planner computes when each is first and last needed, opens a scope before
@@ -51,7 +51,7 @@ struct PlanScope {
     is_object: bool,
 }
 
-/// When a value is first set and last needed; see [`Planner::touch`].
+/// Times at which a value is first set and last needed; see [`Planner::touch`].
 #[derive(Clone, Copy, Debug)]
 struct Lifetime {
     first: u64,
@@ -115,7 +115,7 @@ impl<'a> Planner<'a> {
         Ok(planner)
     }
 
-    /// Computes when everything that can be written only once is needed.
+    /// Computes the lifetimes of everything that can be written only once.
     fn find_lives(&mut self) -> Result<()> {
         let render = self.render;
         let mut time = FIRST;

@@ -196,7 +196,7 @@ fn escape(byte: u8) -> Option<u8> {
 /// Returns whether a number is a midpoint between two `f32`s.
 #[inline]
 fn is_between_singles(value: f64) -> bool {
-    // A double has 29 bits more than a float; at a midpoint, only the highest of them is set.
+    // A double has 29 more mantissa bits than a float; at a midpoint, only the highest of them is set.
     value.to_bits() & 0x1fff_ffff == 0x1000_0000 && value.abs() < f64::from(f32::MAX) && value.abs() > 1e-37
 }
 

@@ -9,9 +9,10 @@
 //! | `vertex` | u32s: `packed_position`, `packed_rotation`, `packed_scale`, `packed_color` |
 //! | `sh`, optional | u8s: `f_rest_0` to `f_rest_N`, channel by channel |
 //!
-//! Positions and scales have 11, 10 and 11 bits from the highest on, as fractions of their chunk's range; colors are
-//! four bytes, the last of which is the opacity. A rotation is the index of its largest component (w, x, y, z) in two
-//! bits, and the others in ten bits each, from -√½ to √½. A harmonic is a byte, from -4 to 4.
+//! The components of positions and scales have 11, 10 and 11 bits, x in the highest, as fractions of their chunk's
+//! range. Colors are four bytes, the last of which is the opacity. A rotation is the index of its largest component (w,
+//! x, y, z) in two bits, and the others in ten bits each, from -√½ to √½. A coefficient of spherical harmonics is a
+//! byte, from -4 to 4.
 //!
 //! `read`: tables to splats. `write`: splats to pages. `order`: Morton order.
 
@@ -45,7 +46,7 @@ const RANGES: [&str; 18] = [
     "max_g",
     "max_b",
 ];
-/// Number of ranges that every file has.
+/// Number of range properties that every file has.
 const FEWEST_RANGES: usize = 12;
 /// Properties of a splat.
 const PACKED: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
@@ -53,5 +54,5 @@ const PACKED: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale",
 const TRIPLE: [(u32, u32); 3] = [(11, 21), (10, 11), (11, 0)];
 /// Largest magnitude of a quaternion component other than the largest.
 const LARGEST_OTHER: f32 = std::f32::consts::FRAC_1_SQRT_2;
-/// Largest magnitude of a harmonic.
+/// Largest magnitude of a coefficient of spherical harmonics.
 const LARGEST_HARMONIC: f32 = 4.0;

@@ -5,7 +5,7 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Bits per coordinate: three of them are 63.
+/// Bits per coordinate: three coordinates take 63 bits.
 const BITS: u32 = 21;
 /// Number of runs to sort in parallel, independent of the number of threads.
 const PIECES: usize = 16;
@@ -95,7 +95,7 @@ fn place(position: &[f32; 3], bounds: &Bounds) -> u64 {
     bits(2) << 2 | bits(1) << 1 | bits(0)
 }
 
-/// Inserts two zeros between the lowest 21 bits.
+/// Inserts two zeros after each of the lowest 21 bits.
 fn spread(mut bits: u64) -> u64 {
     bits &= 0x1f_ffff;
     for (shift, mask) in [

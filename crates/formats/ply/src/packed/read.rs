@@ -58,18 +58,18 @@ fn contradiction(element: &Element, message: String, expected: String) -> Error 
     Diagnostic { place, expected: Some(expected), ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
 }
 
-/// Whether an element has a number property with this type.
+/// Returns whether an element has a number property with this type.
 fn has(element: &Element, name: &str, item: Scalar) -> bool {
     let property = element.property(name).map(|at| &element.properties[at]);
     property.is_some_and(|property| property.item == item && property.count.is_none())
 }
 
-/// Number of consecutive properties `f_rest_N` from 0 on.
+/// Number of consecutive u8 properties `f_rest_N` from 0 on.
 fn rest_count(element: &Element) -> usize {
     (0..element.properties.len()).take_while(|number| has(element, &rest_name(*number), Scalar::U8)).count()
 }
 
-/// Whether a header declares compressed splats, even with wrong counts.
+/// Returns whether a header declares compressed splats, even with wrong counts.
 pub(in super::super) fn is_packed(header: &PlyHeader) -> bool {
     PackedElements::find(header).is_some()
 }
@@ -232,7 +232,7 @@ impl<'a> PackedSplats<'a> {
     }
 }
 
-/// Converts the lowest bits to a fraction of their maximum.
+/// Converts the lowest `bits` bits to a fraction of their maximum.
 fn part(packed: u32, bits: u32) -> f32 {
     let max_code = (1 << bits) - 1;
     (packed & max_code) as f32 / max_code as f32

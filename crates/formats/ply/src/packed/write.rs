@@ -51,7 +51,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     note(job.output, "changed-order", moved as u64, message, warnings);
     warnings.refuse_losses(job.strict)?;
     let moved = match &order {
-        // A page reads values from anywhere; copying column by column makes them adjacent.
+        // A page would read values at random positions on disk; copying column by column makes them adjacent.
         Some(order) if polyhaul_spill::has_arrays_on_disk() => Some(in_order(&splats, order, job.run)?),
         _ => None,
     };
@@ -178,7 +178,7 @@ impl OrderedSplats<'_> {
         self.order.as_ref().map_or(place, |order| order[place] as usize)
     }
 
-    /// Returns the position, scales and color of a splat, with non-finite components set to 0.
+    /// Returns the position, the clamped scales and the color of a splat, with non-finite components set to 0.
     fn values(&self, number: usize) -> [[f32; 3]; 3] {
         let Splats { positions, scales, harmonics, .. } = &self.splats;
         let scales = scales.map(|scale| scale[number].clamp(-LARGEST_SCALE, LARGEST_SCALE));

@@ -199,14 +199,14 @@ impl LineTaker<'_, '_, '_> {
         self.damage.first_extra = Some(Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) });
     }
 
-    /// Whether words form exactly one row, of this element or the next row's element.
+    /// Returns whether words form exactly one row: the current one or the next.
     fn is_row(&mut self, line: &[Range<usize>]) -> Result<bool> {
         let row = self.serial.row;
         Ok(self.ends_row(row, PlyWordsProgress::default(), line)?
             || self.ends_row(row + 1, PlyWordsProgress::default(), line)?)
     }
 
-    /// Whether words exactly complete the incomplete row.
+    /// Returns whether words exactly complete the incomplete row.
     fn completes(&mut self, line: &[Range<usize>]) -> Result<bool> {
         self.ends_row(self.serial.row, self.serial.progress, line)
     }
@@ -225,7 +225,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(false)
     }
 
-    /// Whether words form complete rows.
+    /// Returns whether words form complete rows.
     fn are_rows(&mut self, words: &[Range<usize>]) -> Result<bool> {
         let mut row = self.serial.row;
         let mut progress = PlyWordsProgress::default();

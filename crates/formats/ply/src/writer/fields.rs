@@ -19,9 +19,9 @@ const BLOCK_BYTES: usize = 16 << 10;
 pub(super) enum PlyField<'a> {
     /// A number. 64-bit integers are written as 32 bits, which hold their values.
     Numbers(&'a Values, Pick<'a>),
-    /// Number `at` of each list of a column; 0 for lists without it.
+    /// Number `at` of each list of a column; 0 for shorter lists.
     Component { values: &'a Values, picked: Picked<'a>, at: usize },
-    /// Positions, normals.
+    /// Positions or normals.
     Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
     /// Positions in double precision.
     Exact(&'a [[f64; 3]], Pick<'a>),
@@ -29,7 +29,7 @@ pub(super) enum PlyField<'a> {
     Pairs(&'a [[f32; 2]], Pick<'a>),
     /// Colors with three or four channels.
     Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, form: PlyColorForm },
-    /// Lists of numbers: `offsets` belong to these rows.
+    /// Lists of numbers: `offsets` are those of the rows.
     Lists { offsets: &'a [u32], values: &'a Values, picked: Picked<'a>, count: Scalar },
     /// Corner lists of faces, with `add` added to each corner.
     Corners { offsets: &'a [u32], corners: &'a [u32], add: u32, is_mirrored: bool, count: Scalar },
@@ -55,7 +55,7 @@ pub(super) enum PlyColorForm {
 pub(super) enum Pick<'a> {
     /// Consecutive: row `i` has value `first + i`.
     Own(usize),
-    /// The row itself below `own`, then listed values.
+    /// Row `i` below `own` has value `i`; later rows have listed values.
     Then { own: usize, more: &'a [u32] },
     /// Listed values; [`NONE`] is written as zeros.
     Listed(&'a [u32]),

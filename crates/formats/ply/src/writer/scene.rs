@@ -3,7 +3,7 @@
 //! Vertices: `x y z`, then, if requested and present in a mesh, `nx ny nz`, `s t` (Blender's names), `red green blue`
 //! and, unless it is 1 everywhere, `alpha`; then the vertex columns. Positions whose corners have several uvs or
 //! normals are split (`split`). Face normals become `nx ny nz` of the face. Values that only other meshes have are 0,
-//! or white for colors. In Blender's dialect, colors precede uvs, and missing ones are 0.
+//! or white for colors. In Blender's dialect, colors precede uvs and always have `alpha`, and missing colors are 0.
 
 use super::fields::{Pick, Picked, PlyColorForm, PlyField, PlyFieldsRows, PlyTurn};
 use super::split::{PlySplit, list_offsets};
@@ -264,7 +264,7 @@ impl<'a> PlyVertices<'a> {
         Ok(fields)
     }
 
-    /// Whether positions have double precision, which all meshes have if one has.
+    /// Returns whether positions have double precision, which all meshes have if one has.
     fn is_exact(&self) -> bool {
         paced(&self.homes).any(|home| home.part.mesh.is_exact())
     }
@@ -380,7 +380,7 @@ impl<'a> PlyVertices<'a> {
 
 const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
 
-/// Whether a mesh has a normal per face.
+/// Returns whether a mesh has a normal per face.
 fn by_face(mesh: &Mesh) -> bool {
     mesh.normal_domain == Domain::Face && !mesh.normals.is_empty()
 }

@@ -71,7 +71,7 @@ impl<'a> PlySource<'a> {
         }
     }
 
-    /// Whether corners lack the attribute.
+    /// Returns whether corners lack the attribute.
     fn is_nothing(&self) -> bool {
         matches!(self.stream, VerticesStream::Nothing | VerticesStream::Listed([]))
     }
@@ -88,7 +88,7 @@ impl<'a> PlySource<'a> {
 }
 
 impl PlySplit {
-    /// Splits the vertices of a mesh; `None` if each position already has at most one value per attribute.
+    /// Splits the vertices of a mesh; `None` if it has neither uvs nor normals whose value depends on the corner.
     pub(super) fn from_mesh(
         mesh: &Mesh,
         options: FormatOptions<'_, PlyWriteOptions>,
@@ -99,7 +99,7 @@ impl PlySplit {
         let has_normals = options.scene.normals && !mesh.normals.is_empty() && mesh.normal_domain != Domain::Face;
         let of_face = if has_uvs && mesh.uv_domain == Domain::Face { face_of_corners(faces)? } else { Vec::new() };
         let is_blenders = options.scene.dialect == Dialect::Blender;
-        // Merges equal uvs, even if they have different indices or belong to different faces.
+        // Blender merges equal uvs, even if they have different indices or belong to different faces.
         let places = match mesh.uv_domain {
             Domain::Indexed => &faces.corner_uvs[..],
             _ => &of_face,

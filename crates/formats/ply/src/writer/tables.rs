@@ -1,4 +1,5 @@
-//! Writes tables as elements: columns keep their names, types and order.
+//! Writes tables as elements: columns keep their order and their types, except that 64-bit integers become 32 bits
+//! wide.
 
 use super::fields::{Pick, Picked, PlyField, PlyFieldsRows};
 use super::text::PlyKind;
@@ -92,7 +93,7 @@ impl<'o> PlyTableParts<'o> {
         Ok(PlyTableParts { kinds: kinds_of_tables, options })
     }
 
-    /// Whether rows of table `number` are written packed; see
+    /// Returns whether rows of table `number` are written packed; see
     /// [`is_packed`](polyhaul_pipeline::table_parts::TableSource::is_packed).
     pub fn is_packed(&self, number: usize, table: &Table) -> bool {
         let is_kept = |(column, kind): (&Column, &PlyKind)| {
@@ -125,7 +126,7 @@ impl<'o> PlyTableParts<'o> {
     }
 }
 
-/// Creates the field of a column, unchanged.
+/// Creates the field of these rows of a column, unchanged.
 pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count: Option<Scalar>) -> PlyField<'a> {
     match (&column.offsets, count) {
         (Some(offsets), Some(count)) => {

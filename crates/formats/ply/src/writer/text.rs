@@ -45,8 +45,8 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], form: PlyTextForm, count: 
     }
 }
 
-/// Whether rows have only numbers, some of type `float`, which represents all others exactly: integers have the same
-/// text as floats.
+/// Returns whether rows have only numbers, some of type `float`, which represents all others exactly: integers have the
+/// same text as floats.
 fn holds(kinds: &[PlyKind], float: Scalar) -> bool {
     let is_held = |kind: &PlyKind| match kind.scalar {
         _ if kind.count.is_some() => false,
@@ -219,7 +219,7 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
     })
 }
 
-/// Formats rows of one index list with a short count.
+/// Formats rows that are one index list with an 8-bit count.
 fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<()> {
     let three = IndexLine::new(b"3");
     let four = IndexLine::new(b"4");
@@ -252,7 +252,7 @@ fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<
     })
 }
 
-/// Whether the first `N` numbers are below 2^31.
+/// Returns whether the first `N` numbers are below 2^31.
 fn is_positive<const N: usize>(numbers: &[u8]) -> bool {
     numbers.as_chunks::<4>().0.iter().take(N).all(|bytes| bytes[3] < 128)
 }
