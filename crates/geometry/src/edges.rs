@@ -48,6 +48,7 @@ pub struct Edges {
 pub fn edges(mesh: &Mesh) -> Result<Edges> {
     check_offsets(&mesh.faces)?;
     let corners = mesh.faces.corner_positions.len();
+    // An edge of a closed surface has two faces; the lists grow for meshes with more edges.
     let mut table = EdgeTable::new(mesh.positions.len(), corners / 2 + mesh.lines.corner_positions.len())?;
     for line in polygons(&mesh.lines) {
         for pair in line?.windows(2) {

@@ -124,6 +124,7 @@ impl SplatMotion {
         let square = [0, 1, 2].map(|at| dot(column(at), column(at))).iter().sum::<f64>() / 3.0;
         let is_even = (0..9).all(|pair| {
             let expected = if pair / 3 == pair % 3 { square } else { 0.0 };
+            // Squares deviate by twice the relative deviation of lengths.
             (dot(column(pair / 3), column(pair % 3)) - expected).abs() <= 2.0 * EVEN * square
         });
         if !(is_even && square.is_normal()) {

@@ -209,6 +209,7 @@ struct WeldCut<'a> {
 impl<'a> WeldCut<'a> {
     fn new(corners: usize, positions: usize, options: &'a RunOptions) -> Self {
         let chunk_corners = match options.chunk_bytes {
+            // Three indices of 4 bytes per corner; at most 2^16 for 16-bit offsets, and a power of two for shifts.
             Some(bytes) => (bytes / 12).clamp(64, 1 << 16).next_power_of_two(),
             None => CHUNK_CORNERS,
         };
@@ -294,6 +295,7 @@ fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: 
         let position = corners.positions[corner];
         let place = &mut recent[position as usize % RECENT];
         let like = start + usize::from(*place);
+        // At the first corner of a chunk, an unset slot refers to the corner itself, which is new.
         if like < corner && corners.positions[like] == position && corners.pair(like) == corners.pair(corner) {
             *first = like as u32;
         } else {
@@ -329,6 +331,7 @@ fn find_first_corners(corners: &WeldCorners, cut: &WeldCut, sorted: &Sorted, fir
         for corner in sorted.shard(shard, cut) {
             let position = corners.positions[corner] as usize - start;
             let first = seen.first(position, corners.pair(corner), corner as u32)?;
+            // Relaxed: each corner is in one shard, and `firsts` is read after the threads have been joined.
             firsts[corner].store(first, Ordering::Relaxed);
         }
         Ok(())
@@ -359,6 +362,7 @@ impl Shard {
         self.heads.try_reserve(positions).map_err(memory)?;
         self.heads.resize(positions, NONE);
         self.links.clear();
+        // `first` pushes without reserving: at most one link per corner, and `CHAIN` per position.
         self.links.try_reserve(corners.min(positions * CHAIN)).map_err(memory)?;
         if !self.overflow.is_empty() {
             self.overflow = HashMap::new();
@@ -372,6 +376,7 @@ impl Shard {
         let head = self.heads[position];
         let mut next = head;
         for _ in 0..CHAIN {
+            // [`NONE`] is beyond all links, so the bounds check also finds the end of the chain.
             let Some(link) = self.links.get(next as usize) else {
                 self.heads[position] = self.links.len() as u32;
                 self.links.push(Link { pair, corner, next: head });
@@ -415,6 +420,7 @@ impl WeldNumbers {
                 let start = (index << cut.chunk_shift) as u32;
                 let mut count = 0;
                 for ((first, number), corner) in firsts.iter().zip(numbers).zip(start..) {
+                    // Fits: fewer than 2^16 corners precede this one in its chunk.
                     *number = count as u16;
                     count += u32::from(*first == corner);
                 }

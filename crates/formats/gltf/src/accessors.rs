@@ -133,6 +133,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         let view = self.document.buffer_views.get(index);
         let view = view.ok_or_else(|| malformed(format!("{path}: bufferViews[{index}] does not exist")))?;
         let stride = view.byte_stride.unwrap_or(element_bytes as u64);
+        // The specification limits declared strides to 4 to 252 bytes; tightly packed elements may be smaller.
         if view.byte_stride.is_some() && !(4..=252).contains(&stride) || stride < element_bytes as u64 {
             let message =
                 format!("bufferViews[{index}]: byteStride {stride} is invalid for elements of {element_bytes} bytes");

@@ -130,6 +130,7 @@ impl<'m> AccessorFill<'m> {
                 if self.layout.is_some_and(|layout| layout.width < *width) {
                     values.iter_mut().skip(*width - 1).step_by(*width).for_each(|last| *last = 1.0);
                 }
+                // Zeros and ones are in every range, so nothing is clamped and the count is dropped.
                 finish.apply(values, &AtomicU64::new(0));
             }
             FillTarget::Indices { values, base } => {
@@ -240,6 +241,7 @@ impl FillJob<'_, '_> {
     /// Reads and converts the pieces of a batch.
     fn convert(&self, batch: &mut [Piece<'_>], scratch: &mut Vec<u8>) -> Result<()> {
         let Some(ByteSpan { home, start, .. }) = batch.first().map(|first| first.span) else { return Ok(()) };
+        // Pieces may overlap (accessors share views), so the last one to start need not be the last to end.
         let end = batch.iter().map(Piece::end).max().unwrap_or(start);
         let bytes = self.buffers.read(home, start, (end - start) as usize, scratch)?;
         for piece in batch {

@@ -67,6 +67,7 @@ pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<
     let first = vertices.first().copied().unwrap_or(0);
     for (number, triple) in vertices.windows(3).enumerate() {
         let [a, b, c] = match (topology, triple) {
+            // In the order of the specification: vertices i + 1, i + 2 and 0.
             (GltfTopology::TriangleFan, &[_, b, c]) => [b, c, first],
             // Every other triangle of a strip has the opposite winding.
             (_, &[a, b, c]) if number % 2 == 0 => [a, b, c],

@@ -83,6 +83,7 @@ impl Views {
         for accessor in paced(&mut document.accessors) {
             accessor.buffer_view = accessor.buffer_view.map(|provisional| numbers[provisional]);
         }
+        // A stable sort, like that of `order`, so the views end up at the numbers just assigned.
         self.views.sort_by_key(|view| view.kind);
         Ok(self.views)
     }

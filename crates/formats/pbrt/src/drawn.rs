@@ -118,6 +118,7 @@ impl<'a> DrawnShapes<'a> {
     /// Returns an earlier, identical quadric. Particle systems may consist of millions of spheres; these share a mesh.
     fn same_quadric(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
         let names = ["radius", "innerradius", "zmin", "zmax", "phimax", "height"];
+        // NaN stands for a missing parameter, so that the defaults of each class are not needed here.
         let numbers = names.map(|name| number(shape.parameters(), name, f64::NAN).to_bits());
         let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
         self.quadrics.try_reserve(1).map_err(|_| Error::memory("shapes"))?;

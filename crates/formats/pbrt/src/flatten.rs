@@ -267,6 +267,7 @@ impl<'a> Flattener<'a> {
             _ => [1.0; 3],
         };
         // Normalized to full brightness for the preview.
+        // Starts above 0, so that a black light is not divided by 0.
         let brightest = color.into_iter().fold(f32::MIN_POSITIVE, f32::max);
         let color = Color::Rgb(color.map(|channel| (channel / brightest).clamp(0.0, 1.0)));
         let material = Material { emission: Some(color), ..Material::default() };

@@ -121,6 +121,7 @@ pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
 fn key(text: &[u8]) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
     let (words, rest) = text.as_chunks::<8>();
+    // The length distinguishes texts whose last bytes differ only in leading zeros.
     let mut key = text.len() as u64;
     for word in words {
         key = (key.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(MIX);

@@ -211,6 +211,7 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub(super) fn word(&self) -> &'a [u8] {
         let rest = &self.padded[self.at..self.end];
+        // May stop early, at bytes such as `!` and at the last incomplete eight; the loop continues from there.
         let mut size = skip_plain(rest, |word| below(word, b'"' + 1) | equal(word, b'[') | equal(word, b']'));
         while rest.get(size).is_some_and(|&byte| !ends_token(byte)) {
             size += 1;

@@ -141,6 +141,7 @@ impl DedupFinder {
 
 /// Mixes a key. It is a bijection, so equal results mean equal keys, and the original keys can be discarded.
 pub(super) fn mix(key: u64) -> u64 {
+    // Multiplying by an odd number and XOR with a shifted copy can both be undone.
     let key = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let key = (key ^ (key >> 29)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     key ^ (key >> 32)

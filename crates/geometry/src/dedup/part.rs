@@ -94,7 +94,9 @@ impl DedupPart {
         let keys = &self.keys;
         let order = &mut self.table;
         order.clear();
+        // Does not allocate: the table has capacity for `SLOTS` times as many.
         order.extend(0..keys.len() as u32);
+        // By index among equal keys: the first item represents the others.
         order.sort_unstable_by_key(|&index| (keys[index as usize], index));
         for same in order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]) {
             for &index in &same[1..] {

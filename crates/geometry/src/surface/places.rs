@@ -69,6 +69,7 @@ impl SurfacePlaces {
 
     /// Returns the center of the bounding box; the origin if it is `None`.
     pub(super) fn center(&self) -> Vector {
+        // Halved before adding: the sum of two large coordinates could overflow.
         let center = self.bounds.map(|bounds| add(scale(bounds.min, 0.5), scale(bounds.max, 0.5)));
         center.unwrap_or_default()
     }

@@ -118,6 +118,7 @@ impl Clipper {
         self.looks_left = match self.max_looks {
             Some(looks) => looks * count as u64,
             None if count > FEW => LOOKS_PER_CORNER * count as u64,
+            // At most `FEW` corners: their number bounds the work.
             None => u64::MAX,
         };
         self.few = 0;
@@ -134,6 +135,7 @@ impl Clipper {
         let last = places.next_back();
         for place in places {
             cancel.check()?;
+            // If no corner is convex, any will do: the polygon needs `count - 2` triangles in every case.
             let tip = self.next_tip().unwrap_or(alive);
             let EarNode { previous, next, .. } = self.ring[tip as usize];
             place.copy_from_slice(&[previous, tip, next]);

@@ -96,6 +96,7 @@ impl Nearby {
         let axis = usize::from(high[1] - low[1] > high[0] - low[0]);
         let key = |&corner: &u32| points[corner as usize][axis];
         let children = branch.children();
+        // At a multiple of a leaf: only the last leaf is partial, so a branch's corners follow from its leaves.
         order.select_nth_unstable_by(children[0].leaves * LEAF_CORNERS, |a, b| key(a).total_cmp(&key(b)));
         children.into_iter().for_each(|child| self.build_branch(points, child));
     }

@@ -45,11 +45,13 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
     // After padding, the tail holds the baseline of the first element and, in version 1, one channel mode per four
     // bytes of an element.
     let tail_bytes = if is_new { stride + stride / 4 } else { stride };
+    // The minimum tail of the format: decoders may read 24 bytes for any group, even the last one.
     let padded = tail_bytes.max(if is_new { 24 } else { 32 });
     let tail = data.len().checked_sub(padded).and_then(|start| data.split_off(start..)).ok_or(CUT)?;
     let (baseline, channels) = tail[padded - tail_bytes..].split_at(stride);
     let mut last = [0; BLOCK];
     last[..stride].copy_from_slice(baseline);
+    // Rounded down to whole groups, as encoders do: block sizes are not stored.
     let max_elements = (BLOCK_BYTES / stride / GROUP * GROUP).min(BLOCK);
     for block in out.chunks_mut(max_elements * stride) {
         let controls = if is_new { Some(take(&mut data, stride / 4)?) } else { None };

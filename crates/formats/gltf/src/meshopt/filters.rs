@@ -96,6 +96,7 @@ fn octahedral([x, y, unit]: [f32; 3]) -> [f32; 3] {
 
 fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
     // The two low bits are the index of the omitted component.
+    // The unit is 2^n - 1, so setting these bits restores it.
     let unit = f32::from((last | 3) as i16);
     let [x, y, z] = [x, y, z].map(|part| f32::from(part as i16) / unit * std::f32::consts::FRAC_1_SQRT_2);
     let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
@@ -115,8 +116,10 @@ fn exponential(value: i32) -> f32 {
 
 /// Decodes red, green, blue and alpha, up to `max_value`. The highest set bit of `alpha` determines the bit depth.
 fn color(y: i32, [orange, green]: [i32; 2], alpha: u32, max_value: f32) -> [f32; 4] {
+    // Alpha 0 has no bit depth and makes the scale infinite; the saturating casts still define the result.
     let mask = (1_u32 << (32 - alpha.leading_zeros())) - 1;
     let opacity = alpha & (mask >> 1);
+    // The marker of the bit depth takes one bit of alpha; repeating the lowest bit restores the range.
     let opacity = (opacity << 1 | opacity & 1) as i32;
     let scale = max_value / mask as f32;
     [y + orange - green, y + green, y - orange - green, opacity].map(|value| (value as f32 * scale).round())

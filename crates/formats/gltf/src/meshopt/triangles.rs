@@ -69,6 +69,7 @@ impl TriangleDecoder<'_> {
         let c = match vertex {
             0 => self.take_next(),
             1..=12 => self.vertices.get(vertex)?,
+            // 13 and 14 are deltas of -1 (wrapping) and 1 from the last stored index, without a byte of data.
             13 => self.step(u32::MAX),
             14 => self.step(1),
             _ => self.take_index()?,
@@ -77,6 +78,7 @@ impl TriangleDecoder<'_> {
         if !(1..=12).contains(&vertex) {
             self.vertices.push(c);
         }
+        // Later codes count back from the newest edge, so the order of these two is part of the format.
         self.edges.push((c, b));
         self.edges.push((a, c));
         Ok([a, b, c])

@@ -158,6 +158,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     match u8::try_from(power + 129) {
         Ok(_) if mantissas == [0.0; 3] || mantissas == [1.0; 3] => [0; 4],
         Ok(exponent) => bytes(mantissas, exponent),
+        // Too large for any exponent: the mantissas saturate at 255 with the largest one.
         Err(_) => bytes(scaled(126), u8::MAX),
     }
 }

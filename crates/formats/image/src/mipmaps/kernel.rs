@@ -42,6 +42,7 @@ impl MipmapKernel {
                 if from.is_multiple_of(to) {
                     from / to
                 } else {
+                    // The area of an output pixel may cover parts of an input pixel at both ends.
                     from / to + 2
                 }
             }

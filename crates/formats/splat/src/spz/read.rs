@@ -336,6 +336,7 @@ fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> SpzDecoder {
             std::array::from_fn(|axis| half(u16::from_le_bytes(halves[axis])))
         }),
         SpzAttribute::Positions => {
+            // A power of two, and integers of 24 bits: every product below is exact.
             let scale = 1.0 / (1u32 << header.fractional_bits.min(31)) as f32;
             positions(move |bytes: &[u8; 9]| {
                 let integers = bytes.as_chunks::<3>().0;
