@@ -182,7 +182,7 @@ pub(crate) fn exclude_merges(folder: &Path) -> io::Result<Option<MergeGuard>> {
     if is_url(folder) {
         return Ok(Some(MergeGuard(None)));
     }
-    match OpenOptions::new().write(true).create(true).share_mode(0).open(folder.join("merge.lock")) {
+    match OpenOptions::new().write(true).create(true).truncate(false).share_mode(0).open(folder.join("merge.lock")) {
         Ok(file) => Ok(Some(MergeGuard(Some(file)))),
         Err(error) if is_in_use(&error) => Ok(None),
         Err(error) => Err(error),

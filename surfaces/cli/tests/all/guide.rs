@@ -21,14 +21,14 @@ const SURVEY: &str = "v 454000.125 5411000.25 1\nv 454001 5411000 1\nv 454000 54
 /// Text files: names, and the content.
 const TEXTS: &[(&str, &str)] = &[
     (
-        "scene.obj scan.obj a.obj before.obj after.obj chair.obj city.obj room.obj library/sub/a.obj assets/a.obj \
+        "scene.obj scan.obj a.obj before.obj chair.obj city.obj room.obj library/sub/a.obj assets/a.obj \
          assets/sub/b.obj",
         SOLID,
     ),
     ("scene.mtl assets/scene.mtl assets/sub/scene.mtl library/sub/scene.mtl", MATERIAL),
     ("scan.ply", SCAN),
     ("island.pbrt scene.pbrt", SCENE),
-    ("survey.obj", SURVEY),
+    ("survey.obj after.obj", SURVEY),
     ("readings.txt", "% time;value\n1;2.5\n2;nan\n"),
 ];
 
@@ -38,7 +38,7 @@ const COPIES: &[(&str, &str)] = &[
     ("light.hdr", "hdr/good/own/exposure.hdr"),
     ("picture.tga leaf.tga", "tga/good/pillow/200x32_rgb_tl_raw.tga"),
     ("render.exr", "exr/good/own/layers_and_parts.exr"),
-    ("stereo.exr", "exr/good/openexr/two_parts.exr"),
+    ("passes.exr", "exr/good/openexr/two_parts.exr"),
     ("splats.ply", "ply/good/generated/splat_62f_2000.ply"),
     ("scene.sog", "sog/good/v2.sog"),
 ];
@@ -87,7 +87,7 @@ fn commands(page: &str) -> Vec<&str> {
 
 /// Writes all stand-ins; on the page of splats, `scene.ply` contains splats.
 fn fill(folder: &Folder, page: &Path) {
-    for name in ["assets/sub", "library/sub"] {
+    for name in ["assets/sub", "library/sub", "web", "shop", "editor", "split"] {
         std::fs::create_dir_all(folder.path(name)).unwrap();
     }
     for (names, text) in TEXTS {

@@ -183,10 +183,9 @@ fn shortened(name: &str) -> &str {
 
 fn explain(error: io::Error, target: &Path) -> io::Error {
     let folder = super::file::folder_of(target).display();
-    context(
-        error,
-        format!(
-            "cannot create a temporary file in the folder {folder}, which must exist and be writable because files are replaced atomically"
-        ),
-    )
+    let message = match error.kind() {
+        io::ErrorKind::NotFound => format!("the folder {folder} does not exist"),
+        _ => format!("cannot create a temporary file in the folder {folder}; files are replaced atomically"),
+    };
+    context(error, message)
 }
