@@ -35,13 +35,13 @@ polyhaul_model::options! {
         /// The name of the format that a conversion writes, which decides on severities.
         #[doc(hidden)]
         pub target: &'static str = "", with_target;
-        /// Also check what only programs that use the content notice: for validation.
+        /// Whether to check also for problems that affect only programs that use the content; set by validation.
         #[doc(hidden)]
         pub is_thorough: bool = false, with_thorough;
-        /// Read only the first rows of an image, of about so many pixels: for previews.
+        /// Read only the first rows of an image, with about this many pixels: for previews.
         #[doc(hidden)]
         pub first_pixels: Option<u64> = None, with_first_pixels;
-        /// Limits on what the data may request, such as sizes and counts.
+        /// Resource limits, such as maximum sizes and counts.
         pub limits: Limits = Limits::default(), with_limits => group;
         /// The precision of positions. By default, 32-bit floats; 64-bit floats for files that would otherwise lose
         /// digits, such as georeferenced ones.
@@ -53,14 +53,14 @@ polyhaul_model::options! {
         pub allow_outside: bool = false, with_allow_outside => [];
         /// Read the material libraries that a scene refers to.
         pub load_materials: bool = true, with_load_materials => [obj];
-        /// Read the mesh files that a scene refers to. If not, only their names are kept.
+        /// Read the mesh files that a scene refers to. For files that are not read, only the names are kept.
         pub load_meshes: bool = true, with_load_meshes => [pbrt], alias "no_lazy";
         /// A callback that supplies the files that a scene refers to; it is tried before the file system.
         pub resolver: Option<Resolve> = None, with_resolver;
         /// The input is a part of an OBJ file: see `polyhaul_obj::read_part`. For the workers of a browser.
         #[doc(hidden)]
         pub is_obj_part: bool = false, with_obj_part;
-        /// The archive whose members are read one after another.
+        /// The archive whose members are read sequentially.
         #[doc(hidden)]
         pub archives: ArchiveCache = ArchiveCache::default(), with_archives;
         /// Options for reading STL.
@@ -70,7 +70,7 @@ polyhaul_model::options! {
         /// Options for reading numeric tables.
         pub table: TableReadOptions = TableReadOptions::default(), with_table => group;
         /// Which rows of a table, or vertices of a mesh, to keep. Faces, lines and edges whose vertices are not all
-        /// kept go, and the others are renumbered.
+        /// kept are removed; the indices of the others are updated.
         pub rows: RowOptions = RowOptions::default(), with_rows => group;
         /// Which image to read from a file that contains several.
         pub image: ImageReadOptions = ImageReadOptions::default(), with_image => group;
@@ -146,7 +146,7 @@ impl From<Codec> for Compression {
 }
 
 impl Format {
-    /// Whether this format is among the names in a row of the table of options. An empty list has all formats.
+    /// Whether this format is among the names in a row of the table of options. An empty list stands for all formats.
     pub fn is_among(self, names: &[&str]) -> bool {
         let is_one = |name: &&str| match *name {
             "images" => self.is_image(),
@@ -178,8 +178,8 @@ polyhaul_model::options! {
         pub format: Option<Format> = None, with_format => [], alias "to";
         /// Threads, memory, cancellation, progress.
         pub run: RunOptions = RunOptions::default(), with_run => group;
-        /// Treat losses as errors, such as a part of the model that the format could store and does not; with `all`,
-        /// notes too, such as a part that the format has no slot for. An existing file is left untouched. The kind is
+        /// Treat losses as errors, such as data that the format could store but the writer drops; with `all`, notes
+        /// too, such as data that the format cannot store. An existing file is left untouched. The kind of the error is
         /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
         pub strict: Strict = Strict::Off, with_strict into => [];
         /// Kinds of warnings to accept despite `strict`.
@@ -187,20 +187,20 @@ polyhaul_model::options! {
         /// The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4.
         pub compression: Compression = Compression::Auto, with_compression => [], alias "compress";
         /// The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one.
-        pub level: Option<i32> = None, with_level => [];
+        pub level: Option<i32> = None, with_level => [] in 1..=22;
         /// Sync the file and its folder to disk before returning.
         pub durable: bool = false, with_durable => [];
-        /// Hash what is written: see [`FileWritten::hash`](crate::report::FileWritten::hash).
+        /// Hash the output: see [`FileWritten::hash`](crate::report::FileWritten::hash).
         pub hash: bool = false, with_hash;
-        /// What to do about splats that no splat format can store, because a value is not finite: an error, or leave
-        /// them out with a warning. A conversion uses the read options.
+        /// What to do about splats that no splat format can store because a value is not finite: fail, or drop them
+        /// with a warning. A conversion uses the read options.
         pub on_error: OnError = OnError::Raise, with_on_error;
         /// Limits on the scene; only the limits on instances apply here. A conversion uses the limits from the read
         /// options.
         pub limits: Limits = Limits::default(), with_limits;
         /// Copy the files that the asset refers to (textures, meshes, spectra) into the output's folder, and refer to
         /// the copies. The copies are written first and the main file last; copies never overwrite existing files.
-        /// Files outside the source's folder are copied only if the asset was read with [`ReadOptions::allow_outside`].
+        /// Files outside the source's folder are copied only if the asset was read with `allow_outside`.
         pub copy_assets: bool = false, with_copy_assets => [];
         /// Options for writing scenes, whatever the format.
         pub scene: SceneWriteOptions = SceneWriteOptions::default(), with_scene => group;
@@ -238,7 +238,7 @@ impl WriteOptions {
         Strictness { level: self.strict, allow: self.allow }
     }
 
-    /// How files are written.
+    /// The options of the file itself: syncing and hashing.
     pub(crate) fn file_options(&self) -> FileOptions {
         FileOptions::default().with_durable(self.durable).with_hash(self.hash)
     }

@@ -18,14 +18,14 @@ polyhaul_model::options! {
         /// with backquotes; `column(0)` is the first column. Operators: + - * / %, < <= > >= == !=, and, or, not.
         /// Functions: abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces are removed with their vertices.
         pub filter: Option<Expression> = None, with_filter => [];
-        /// Keep rows or vertices in this box: the smallest x, y, z, then the largest. Bounds are inclusive.
+        /// Keep rows or vertices in this box. Bounds are inclusive.
         pub bounds: Option<Bounds<f64>> = None, with_bounds => [], alias "box";
         /// Then keep every Nth, starting with the first.
         pub every: u64 = 1, with_every => [] in 1..=(u64::MAX as i128);
-        /// Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer.
+        /// Then keep a random sample of N, in file order; repeated runs choose the same sample. All are kept if there
+        /// are fewer.
         pub sample: Option<u64> = None, with_sample => [];
-        /// Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column
-        /// vectors from the left, and also turns normals.
+        /// Transform the result by an affine matrix for column vectors. Normals are transformed too.
         pub transform: Option<[[f64; 4]; 4]> = None, with_transform => [];
     }
 }
@@ -75,7 +75,7 @@ impl RowOptions {
 impl OptionValue for Expression {
     const KIND: OptionKind = OptionKind::Special {
         name: "Filter",
-        expected: "a condition on columns, such as opacity > 0.05 and z < 10",
+        expected: "a condition on columns",
         words: &[],
     };
 

@@ -1,6 +1,6 @@
 //! Adapters from the host's callbacks to the library's traits: readers, writers, resolvers, progress, thread pools.
 //!
-//! All calls of foreign functions are here. Their results are never trusted.
+//! All calls of foreign functions are here, and their results are never trusted.
 
 use crate::host_error::{broken, failed};
 use crate::options::{ph_pool_fn, ph_progress_fn, ph_resolve_fn};
@@ -42,7 +42,7 @@ impl Drop for Release {
 type ReadFn = unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> i64;
 type WriteFn = unsafe extern "C" fn(*mut c_void, *const c_void, usize) -> i64;
 
-/// An input that the host reads.
+/// An input that the host's callbacks read.
 pub(crate) struct CallbackReader {
     read: ReadFn,
     seek: ph_seek_fn,
@@ -83,12 +83,12 @@ impl HostRead for CallbackReader {
     }
 }
 
-/// Converts the return value of a read or write callback. The library checks that the count is possible.
+/// Converts the return value of a read or write callback. The library checks that the count is in range.
 fn transferred(count: i64) -> io::Result<usize> {
     if count < 0 { Err(failed(count)) } else { Ok(usize::try_from(count).unwrap_or(usize::MAX)) }
 }
 
-/// An output that the host writes.
+/// An output that the host's callbacks write.
 pub(crate) struct CallbackWriter {
     write: WriteFn,
     flush: ph_finish_fn,
@@ -157,7 +157,8 @@ pub(crate) fn resolver(resolve: ph_resolve_fn, user: *mut c_void) -> Option<Reso
     Some(Resolve(Arc::new(ask)))
 }
 
-/// Adapts the host's progress callback: one call at a time, without a decrease. A nonzero return value sets `cancel`.
+/// Adapts the host's progress callback. It is called by one thread at a time, with a count that never decreases; a
+/// nonzero return value sets `cancel`.
 pub(crate) fn progress(progress: ph_progress_fn, user: *mut c_void, cancel: &Cancel) -> Option<Progress> {
     let progress = progress?;
     let user = User(user);
@@ -297,7 +298,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Appends each context to the list behind `user`, and runs only one task of it.
+    /// Appends each context to the list behind `user`, and runs only one of its tasks.
     unsafe extern "C" fn lazy(
         user: *mut c_void,
         _: usize,
@@ -311,7 +312,7 @@ mod tests {
         unsafe { task.expect("there is a task")(context, 0) };
     }
 
-    /// Miri is about 1000 times slower.
+    /// Fewer under Miri, which is about 1000 times slower.
     const ROUNDS: usize = if cfg!(miri) { 20 } else { 1000 };
 
     #[test]

@@ -47,8 +47,8 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
             PH_BORROW => true,
             other => return Err(usage(format!("{other} is neither PH_COPY nor PH_BORROW"))),
         };
-        // SAFETY: `mesh` is null or valid by the header's rules, and so are its arrays; `PH_BORROW` requires that
-        // borrowed ones outlive the scene.
+        // SAFETY: `mesh` is null or valid by the header's rules, and so are its arrays; with `PH_BORROW`, the arrays
+        // outlive the scene by these rules.
         let mesh = unsafe { mesh::mesh(&raw::need(mesh)?, borrow) }?;
         scene.scene.meshes.try_reserve(1)?;
         scene.scene.meshes.push(mesh);
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn ph_scene_add_mesh(
 
 /// Adds a copy of an object to a scene. Its mesh must already be in the scene.
 ///
-/// An object must cover its whole mesh if it has a transform or material slots, or if the uvs or normals of the mesh
-/// have a domain other than PH_DOMAIN_INDEXED. Writing such a mesh merges equal uvs and equal normals.
+/// An object must cover its whole mesh if it has a transform or material slots, or if the UVs or normals of the mesh
+/// have a domain other than PH_DOMAIN_INDEXED. Writing such a mesh merges equal UVs and equal normals.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, object: *const ph_object) -> ph_status {
     guard(|| {
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn ph_scene_add_object(scene: Option<&mut ph_scene>, objec
 /// Converts the caller's object.
 ///
 /// # Safety
-/// `given.name` and `given.material_slots` are valid for their sizes, or null and empty, as [`ph_object`] says.
+/// `given.name` and `given.material_slots` are valid for their sizes, or null with a size of 0.
 unsafe fn owned(scene: &Scene, given: &ph_object) -> Result<Object> {
     let mesh = scene.meshes.get(given.mesh).ok_or_else(|| no_such("mesh", given.mesh, scene.meshes.len()))?;
     let end = if given.end == ph_counts::default() { mesh.counts() } else { given.end.into() };

@@ -47,7 +47,7 @@ pub const PH_ERROR_INTERNAL: ph_status = 9;
 /// An unknown number, such as the size of a stream or the position of an error.
 pub const PH_UNKNOWN: u64 = u64::MAX;
 
-/// Details of an error. Texts are zero-terminated UTF-8, never null, and empty if they do not apply. They are valid
+/// Details of an error. Strings are zero-terminated UTF-8, never null, and empty if they do not apply. They are valid
 /// until another call fails on the same thread.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -58,7 +58,7 @@ pub struct ph_error {
     pub status: ph_status,
     /// The negative return value of the callback that failed; otherwise 0.
     pub host_code: i32,
-    /// The whole error on one line: position, message, expectation, hint.
+    /// The complete error on one line: position, message, expected value, hint.
     pub text: *const c_char,
     /// The problem.
     pub message: *const c_char,
@@ -86,7 +86,7 @@ unsafe impl Record for ph_error {
 struct Last {
     status: ph_status,
     host_code: i32,
-    /// In the order of the fields of [`ph_error`].
+    /// The strings of [`ph_error`], in the order of its fields.
     texts: [CString; 5],
     /// Line, column, offset.
     place: [Option<u64>; 3],
@@ -98,7 +98,7 @@ thread_local! {
 
 /// Returns the last error of the calling thread. Successful calls do not change it.
 ///
-/// Each thread has its own: call this on the thread of the failed call.
+/// Each thread has its own last error: call this on the thread of the failed call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_last_error(error: *mut ph_error) -> ph_status {
     let lend = |last: &Last| {
@@ -141,7 +141,8 @@ pub extern "C" fn ph_status_name(status: ph_status) -> *const c_char {
     name.as_ptr()
 }
 
-/// Runs the body of a function of the header. Stores an error or panic as the last error of the thread.
+/// Runs the body of a function of the header, and returns its status. Stores an error or panic as the last error of the
+/// thread.
 pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
     let error = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => return PH_OK,

@@ -15,7 +15,7 @@ impl std::fmt::Display for HostCode {
 
 impl std::error::Error for HostCode {}
 
-/// A violation of the contract; its `host_code` is 0.
+/// A violation of a callback's contract, for which `host_code` is 0.
 #[derive(Debug)]
 struct Broken(String);
 
@@ -37,8 +37,8 @@ pub(crate) fn broken(message: impl Into<String>) -> io::Error {
     io::Error::other(Broken(message.into()))
 }
 
-/// Returns the return value of the callback that caused `error`, 0 if it violated its contract; `None` if no callback
-/// caused it.
+/// Returns the return value of the callback that caused `error`, or 0 if the callback violated its contract; `None` if
+/// no callback caused the error.
 pub(crate) fn host_code(error: &Error) -> Option<i32> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
     while let Some(at) = cause {

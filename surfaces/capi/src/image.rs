@@ -11,7 +11,7 @@ use polyhaul::{Error, Result};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// Encoding of color samples. Alpha is always linear.
+/// Encoding of color samples: one of the `PH_COLOR_SPACE_` constants. Alpha is always linear.
 pub type ph_color_space = u32;
 
 /// sRGB.
@@ -34,7 +34,7 @@ pub struct ph_pixels {
     pub height: usize,
     /// Samples from the top left, with interleaved channels. Aligned for their type.
     pub samples: *const c_void,
-    /// Distance between the starts of two rows, in bytes. In ph_image_write, 0 means contiguous rows.
+    /// Row stride in bytes. In ph_image_write, 0 means contiguous rows.
     pub row_bytes: usize,
     /// 1 for gray, 2 for gray and alpha, 3 for RGB, 4 for RGBA.
     pub channels: u32,
@@ -143,7 +143,7 @@ pub extern "C" fn ph_image_free(image: Option<Box<ph_image>>) {
 /// Converts the caller's pixels.
 ///
 /// # Safety
-/// `given.samples` is valid for the rows that the other fields describe, as long as the image.
+/// `given.samples` is valid for the rows that the other fields describe, for as long as the image exists.
 unsafe fn image(given: &ph_pixels) -> Result<Image> {
     let channels = given.channels.checked_sub(1).and_then(|index| CHANNELS.get(index as usize).copied());
     let channels = channels.ok_or_else(|| usage(format!("cannot store pixels with {} channels", given.channels)))?;

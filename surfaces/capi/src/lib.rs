@@ -9,7 +9,7 @@
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![allow(non_camel_case_types, reason = "names as C has them")]
-#![allow(clippy::missing_safety_doc, reason = "what callers must keep is said once, at the head of the header")]
+#![allow(clippy::missing_safety_doc, reason = "the header states the safety contract of all functions at its top")]
 
 mod callbacks;
 pub mod compose;

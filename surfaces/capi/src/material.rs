@@ -7,7 +7,7 @@ use crate::text::{self, ph_string, view};
 use polyhaul::Result;
 use polyhaul::model::{Color, MapKind, Material, TextureMap};
 
-/// Flags for the fields of a ph_material that are set.
+/// Flags for the fields of a ph_material that are set: a combination of the `PH_HAS_` constants.
 pub type ph_has = u32;
 
 /// `ambient`
@@ -39,7 +39,7 @@ pub const PH_HAS_CLEARCOAT_ROUGHNESS: ph_has = 1 << 12;
 /// `illumination`
 pub const PH_HAS_ILLUMINATION: ph_has = 1 << 13;
 
-/// The property that a texture map controls.
+/// The property that a texture map controls: one of the `PH_MAP_` constants.
 pub type ph_map = u32;
 
 /// Ambient color.
@@ -108,9 +108,9 @@ pub struct ph_material {
     pub struct_size: usize,
     /// Name.
     pub name: ph_string,
-    /// Flags (`PH_HAS_`) of the fields that are set.
+    /// Flags of the fields that are set.
     pub has: ph_has,
-    /// Whether the material is used, but not defined in any material library. It then has only a name.
+    /// Whether the material is used, but not defined in any material library. Such a material has only a name.
     pub missing: u32,
     /// Red, green, blue.
     pub ambient: [f32; 3],
@@ -164,20 +164,20 @@ pub struct ph_texture {
     pub scale: [f32; 3],
 }
 
-// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts (a pointer and a size): any bytes are values.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and strings (a pointer and a size): any bytes are values.
 unsafe impl Record for ph_material {
     const NAME: &'static str = "ph_material";
 }
 
-// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts: any bytes are values.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and strings: any bytes are values.
 unsafe impl Record for ph_texture {
     const NAME: &'static str = "ph_texture";
 }
 
-/// Flags in the order of [`colors`].
+/// The flags of colors.
 const COLORS: [ph_has; 5] = [PH_HAS_AMBIENT, PH_HAS_DIFFUSE, PH_HAS_SPECULAR, PH_HAS_EMISSION, PH_HAS_TRANSMISSION];
 
-/// Flags in the order of [`numbers`].
+/// The flags of numbers.
 const NUMBERS: [ph_has; 8] = [
     PH_HAS_SHININESS,
     PH_HAS_REFRACTION_INDEX,
@@ -189,7 +189,7 @@ const NUMBERS: [ph_has; 8] = [
     PH_HAS_CLEARCOAT_ROUGHNESS,
 ];
 
-/// Pairs the colors of both structs.
+/// Returns the fields of `c` and `m` for each color, in the order of [`COLORS`].
 fn colors<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut [f32; 3], &'a mut Option<Color>); 5] {
     [
         (&mut c.ambient, &mut m.ambient),
@@ -200,7 +200,7 @@ fn colors<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut [f32; 3]
     ]
 }
 
-/// Pairs the numbers of both structs.
+/// Returns the fields of `c` and `m` for each number, in the order of [`NUMBERS`].
 fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'a mut Option<f32>); 8] {
     [
         (&mut c.shininess, &mut m.shininess),
@@ -214,7 +214,7 @@ fn numbers<'a>(c: &'a mut ph_material, m: &'a mut Material) -> [(&'a mut f32, &'
     ]
 }
 
-/// Converts a material for C. Colors that are not RGB are omitted.
+/// Converts a material for C. Colors other than RGB, such as spectra, are omitted.
 fn lend(material: &Material) -> ph_material {
     // SAFETY: `ph_material` is a `Record`, for which all zeros are a value.
     let mut lent: ph_material = unsafe { std::mem::zeroed() };
@@ -246,7 +246,7 @@ fn lend(material: &Material) -> ph_material {
 /// Converts the caller's material.
 ///
 /// # Safety
-/// `given.name` is valid for its size, or null and empty.
+/// `given.name` is valid for its size, or null with a size of 0.
 unsafe fn owned(mut given: ph_material) -> Result<Material> {
     // SAFETY: `given.name` is valid for its size by this function's contract.
     let name = unsafe { text::owned(given.name, "the name of a material") }?;

@@ -6,7 +6,7 @@ use polyhaul::Result;
 use polyhaul::model::{Counts, Domain, Elements, Mesh, Run};
 use std::mem::offset_of;
 
-/// How uvs or normals are assigned to the corners of a mesh.
+/// How UVs or normals are assigned to the corners of a mesh: one of the `PH_DOMAIN_` constants.
 pub type ph_domain = u32;
 
 /// Indexed per corner, by `corner_uvs` or `corner_normals`.
@@ -18,7 +18,7 @@ pub const PH_DOMAIN_VERTEX: ph_domain = 2;
 /// One value per face.
 pub const PH_DOMAIN_FACE: ph_domain = 3;
 
-/// Whether a scene copies or borrows the arrays of a mesh.
+/// Whether a scene copies or borrows the arrays of a mesh: PH_COPY or PH_BORROW.
 pub type ph_keep = u32;
 
 /// Copy the arrays.
@@ -36,7 +36,7 @@ pub struct ph_elements {
     pub count: usize,
     /// Position index of each corner.
     pub corner_positions: *const u32,
-    /// Uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
+    /// UV index of each corner, or PH_NONE. Null if no corner has a UV, or the domain is not PH_DOMAIN_INDEXED.
     pub corner_uvs: *const u32,
     /// Normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
     pub corner_normals: *const u32,
@@ -50,17 +50,18 @@ pub struct ph_elements {
 pub struct ph_run {
     /// Index of the first face.
     pub first_face: u32,
-    /// Index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
+    /// Index of a material or group, or PH_NONE; in `smoothing_runs`, the number of a smoothing group, or 0 for flat
+    /// faces.
     pub value: u32,
 }
 
-/// The number of elements of each kind, or one index into each array of a mesh.
+/// The number of elements of each kind in a mesh, or an index into each of its arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ph_counts {
     /// Positions.
     pub positions: u32,
-    /// Uvs.
+    /// UVs.
     pub uvs: u32,
     /// Normals.
     pub normals: u32,
@@ -76,7 +77,7 @@ pub struct ph_counts {
 
 /// The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
 ///
-/// Positions, uvs and normals keep the order and count of the file, and have separate indices. Absent arrays are null
+/// Positions, UVs and normals keep the order and count of the file, and have separate indices. Absent arrays are null
 /// with a count of 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -87,17 +88,17 @@ pub struct ph_mesh {
     pub positions: *const f32,
     /// Number of positions.
     pub position_count: usize,
-    /// Red, green, blue, alpha of each position; NaN where the file has no color. May be null.
+    /// Red, green, blue, alpha of each position; NaN for positions without a color. May be null.
     pub colors: *const f32,
-    /// u, v of each uv.
+    /// u, v of each texture coordinate.
     pub uvs: *const f32,
-    /// Number of uvs.
+    /// Number of UVs.
     pub uv_count: usize,
     /// x, y, z of each normal.
     pub normals: *const f32,
     /// Number of normals.
     pub normal_count: usize,
-    /// Domain of the uvs.
+    /// Domain of the UVs.
     pub uv_domain: ph_domain,
     /// Domain of the normals.
     pub normal_domain: ph_domain,
@@ -113,17 +114,17 @@ pub struct ph_mesh {
     pub material_runs: *const ph_run,
     /// Number of material runs.
     pub material_run_count: usize,
-    /// Smoothing group of each face, likewise.
+    /// Smoothing group of each face, as runs in face order.
     pub smoothing_runs: *const ph_run,
     /// Number of smoothing group runs.
     pub smoothing_run_count: usize,
-    /// Group of each face, likewise: an index into `groups`.
+    /// Group of each face, as runs in face order: an index into `groups`.
     pub group_runs: *const ph_run,
     /// Number of group runs.
     pub group_run_count: usize,
-    /// Group names. An entry may contain several names, separated by spaces.
+    /// Names of groups. An entry may contain several names, separated by spaces.
     pub groups: *const ph_string,
-    /// Number of entries of `groups`.
+    /// Number of entries in `groups`.
     pub group_count: usize,
     /// Material slot of each face, for objects with material slots: an index into `material_slots`. Null means slot 0.
     pub face_materials: *const i32,
@@ -162,7 +163,7 @@ impl MeshView {
         Ok(MeshView { runs, groups })
     }
 
-    /// Returns the arrays of `mesh`, from which this view was created.
+    /// Returns the arrays of `mesh`, which must be the mesh of this view.
     pub(crate) fn lend(&self, mesh: &Mesh) -> ph_mesh {
         let [materials, smoothing, groups] = &self.runs;
         ph_mesh {
@@ -197,7 +198,7 @@ impl MeshView {
     }
 }
 
-/// Converts runs over all arrays to runs over faces. Of runs that start at the same face, the last one applies.
+/// Converts runs over all arrays to runs over faces. If several runs start at the same face, the last one applies.
 fn by_faces(runs: &[Run], face_count: u64) -> Result<Vec<ph_run>> {
     let mut result: Vec<ph_run> = Vec::new();
     result.try_reserve_exact(runs.len())?;
@@ -235,16 +236,16 @@ fn domain(number: ph_domain) -> Result<Domain> {
 /// Converts the caller's mesh. Its indices are checked when it is written.
 ///
 /// # Safety
-/// Every array of `given` is null or valid for its count, as [`ph_mesh`] says. With `borrow`, it stays valid and
-/// unchanged as long as the mesh and its clones.
+/// Every array of `given` is null, or valid for the count that [`ph_mesh`] documents. With `borrow`, the arrays stay
+/// valid and unchanged as long as the mesh and its clones.
 pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
     let positions = given.position_count;
     let uvs = given.uv_count;
     let normals = given.normal_count;
     let faces = given.faces.count;
     let counted = |pointer: bool, count: usize| if pointer { 0 } else { count };
-    // SAFETY: each array is valid for the count that `ph_mesh` documents, by this function's contract; null optional
-    // arrays count 0. `array` checks null and alignment.
+    // SAFETY: each array is valid for the count that `ph_mesh` documents, by this function's contract; the count of
+    // null optional arrays is 0. `array` checks null and alignment.
     let mut mesh = unsafe {
         Mesh {
             positions: raw::array(given.positions.cast::<[f32; 3]>(), positions, "positions", borrow)?,
@@ -271,7 +272,7 @@ pub(crate) unsafe fn mesh(given: &ph_mesh, borrow: bool) -> Result<Mesh> {
             ..Mesh::default()
         }
     };
-    // SAFETY: `groups` points to `group_count` texts by this function's contract.
+    // SAFETY: `groups` points to `group_count` strings by this function's contract.
     let names = unsafe { raw::slice(given.groups, given.group_count, "groups") }?;
     mesh.groups.try_reserve_exact(names.len())?;
     for &name in names {
@@ -294,8 +295,8 @@ unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elem
     let offset_count = if given.count == 0 { 0 } else { given.count.saturating_add(1) };
     let corners = given.corner_count;
     let counted = |pointer: *const u32| if pointer.is_null() { 0 } else { corners };
-    // SAFETY: `offsets` has `count + 1` elements, and each index stream `corner_count`, by this function's contract;
-    // null optional streams count 0.
+    // SAFETY: `offsets` has `count + 1` elements, and each index array has `corner_count`, by this function's contract;
+    // the count of null optional arrays is 0.
     unsafe {
         Ok(Elements {
             offsets: raw::array(given.offsets, offset_count, what, borrow)?,
@@ -306,8 +307,8 @@ unsafe fn elements(given: &ph_elements, what: &str, borrow: bool) -> Result<Elem
     }
 }
 
-/// Converts runs over faces to runs over all arrays: they start after all positions, uvs and normals, and before all
-/// lines.
+/// Converts runs over faces to runs over all arrays. Each run starts after all positions, UVs and normals, and before
+/// all lines, points and curves.
 ///
 /// # Safety
 /// `given` is null or valid for `count` runs.

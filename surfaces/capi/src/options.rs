@@ -1,4 +1,5 @@
-//! Options of jobs, set by name from the library's table of options. Callbacks and throttles have their own functions.
+//! Options of jobs: those in the library's table of options are set by name; callbacks and throttles have their own
+//! functions.
 
 use crate::callbacks;
 use crate::error::{free, guard, ph_status};
@@ -12,8 +13,8 @@ use std::mem::MaybeUninit;
 use std::time::Duration;
 
 /// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from threads of the
-/// job, one call at a time. `done` never decreases. A short job may not call it at all. A conversion counts the bytes
-/// read.
+/// job, one call at a time. `done` never decreases. A short job may not call it at all. In a conversion, the bytes read
+/// are counted.
 ///
 /// Returns 0 to continue; any other value cancels the job.
 pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
@@ -22,7 +23,7 @@ pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u
 /// them before the file system is searched, from any thread of the job.
 ///
 /// `name` is the name exactly as it appears in the scene, possibly malicious; it is valid until the callback returns.
-/// `answer` is zeroed, with `struct_size` set.
+/// `answer` is zeroed except for `struct_size`, which is set.
 ///
 /// Returns 0 after filling in `answer`; a positive number to decline, so that the file is looked up relative to the
 /// scene if the scene is a file; or a negative number to fail with PH_ERROR_HOST.
@@ -36,7 +37,7 @@ pub type ph_task_fn = Option<unsafe extern "C" fn(context: *mut c_void, index: u
 /// sequentially, and returns when all calls have returned. A task may call the pool again.
 ///
 /// Results do not depend on the number of threads. The calling thread runs the tasks that the pool skips. Calling
-/// `task` after the pool has returned is harmless.
+/// `task` after this function has returned is harmless.
 pub type ph_pool_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void)>;
 
@@ -77,7 +78,7 @@ pub extern "C" fn ph_options_free(options: Option<Box<ph_options>>) {
 }
 
 /// Sets an option. `name` is the full name (`obj.smoothing`), the part after the dot (`smoothing`; not for `limits.`),
-/// or the alias. A name that applies to both reading and writing sets both.
+/// or the alias. A name of an option for reading and of an option for writing sets both.
 ///
 /// Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
 /// contains the name, and the accepted values or the closest name.
@@ -97,10 +98,10 @@ pub unsafe extern "C" fn ph_options_set(
     })
 }
 
-/// Returns the value of an option, in the form that ph_options_set accepts. If `from` and `to` differ, `format` returns
-/// the format for reading.
+/// Returns the value of an option, in the form that ph_options_set accepts. For `format`, returns the format for
+/// reading, even if the format for writing differs.
 ///
-/// The text is valid until the next call of this function with the same handle, or until the handle is freed.
+/// The string is valid until the next call of this function with the same handle, or until the handle is freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_options_get(
     options: Option<&mut ph_options>,
@@ -121,7 +122,8 @@ pub unsafe extern "C" fn ph_options_get(
     })
 }
 
-/// Sets the flag that cancels jobs with these options; null removes it. The flag may be freed at any time.
+/// Sets the flag that cancels jobs with these options; null removes it. The flag may be freed at any time, even while a
+/// job runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_cancel(options: Option<&mut ph_options>, cancel: Option<&ph_cancel>) -> ph_status {
     guard(|| {
@@ -130,7 +132,7 @@ pub extern "C" fn ph_options_set_cancel(options: Option<&mut ph_options>, cancel
     })
 }
 
-/// Sets the progress callback; null removes it. `user` is passed to it, and must stay valid while a job runs.
+/// Sets the progress callback; null removes it. `user` is passed to the callback, and must stay valid while a job runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_progress(
     options: Option<&mut ph_options>,
@@ -146,8 +148,8 @@ pub extern "C" fn ph_options_set_progress(
 }
 
 /// Sets the thread pool that runs jobs. With null, each job starts its own threads and stops them when it is done. The
-/// option `threads` is the number of tasks passed to the pool. `user` is passed to it, and must stay valid while a job
-/// runs.
+/// option `threads` is the number of tasks passed to the pool. `user` is passed to the pool, and must stay valid while
+/// a job runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_pool(
     options: Option<&mut ph_options>,
@@ -162,8 +164,8 @@ pub extern "C" fn ph_options_set_pool(
     })
 }
 
-/// Sets the callback that provides the files a scene refers to; null removes it. `user` is passed to it, and must stay
-/// valid while a job runs.
+/// Sets the callback that provides the files a scene refers to; null removes it. `user` is passed to the callback, and
+/// must stay valid while a job runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_resolver(
     options: Option<&mut ph_options>,
@@ -177,7 +179,7 @@ pub extern "C" fn ph_options_set_resolver(
 }
 
 /// Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes; 0
-/// means unlimited. `latency_ns` is added to each read; reads of several threads wait in parallel.
+/// means unlimited. `latency_ns` is added to each read call; calls from several threads wait in parallel.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_options_set_read_throttle(
     options: Option<&mut ph_options>,
@@ -253,7 +255,7 @@ impl ph_options {
     fn set(&mut self, name: &str, value: &str) -> Result<()> {
         let rows = NamedRows::find(name)?;
         let failed = |error: SetError| value_error(name, value, error.reason);
-        // Options in both tables accept the same values, so the second cannot fail after the first was set.
+        // An option in both tables accepts the same values in both, so the second call cannot fail after the first.
         if let Some(row) = rows.read {
             self.read.set(&row.full_name(), value).map_err(failed)?;
         }
@@ -270,8 +272,7 @@ impl ph_options {
         value.ok_or_else(|| unknown(name))
     }
 
-    /// Returns the flag of a job. Without a flag of the caller, each job gets a new one, because its progress callback
-    /// may set it.
+    /// Returns the cancel flag of a job: the caller's, or else a new one, because the progress callback may set it.
     fn cancel(&self) -> Cancel {
         self.cancel.clone().unwrap_or_default()
     }
@@ -301,7 +302,7 @@ pub(crate) fn for_reading(options: Option<&ph_options>) -> ReadOptions {
     options.map_or_else(ReadOptions::default, |options| options.read_options(&options.cancel()))
 }
 
-/// Fails if the caller cancelled too late for the job to notice, and so does not want the result.
+/// Fails if the caller cancelled too late for the job to notice: it does not want the result.
 pub(crate) fn unless_cancelled(options: &ReadOptions) -> Result<()> {
     options.run.cancel.check()
 }
@@ -315,7 +316,7 @@ pub(crate) fn for_writing(options: Option<&ph_options>) -> WriteOptions {
     write
 }
 
-/// Returns the options of a conversion; the defaults for null. Only reading reports progress, so that it never
+/// Returns the options of a conversion; the defaults for null. Only reading reports progress, so that the count never
 /// decreases.
 pub(crate) fn for_converting(options: Option<&ph_options>) -> (ReadOptions, WriteOptions) {
     let Some(options) = options else { return Default::default() };
@@ -330,8 +331,7 @@ struct NamedRows {
 }
 
 impl NamedRows {
-    /// Finds the rows by name. Aliases count only if no option has the name: `level` must not set an option with that
-    /// alias.
+    /// Finds the rows by name. Aliases count only if no option has the name, so that an alias cannot hide an option.
     fn find(name: &str) -> Result<NamedRows> {
         let is_alias = |row: &OptionRow| row.is_named(name);
         let is_exact = |row: &OptionRow| row.is_named(name) && row.alias != name;
@@ -390,7 +390,7 @@ fn closest(name: &str) -> Option<String> {
     (distance <= name.len() / 3).then(|| row.full_name())
 }
 
-/// Returns the Levenshtein distance, in bytes.
+/// Returns the Levenshtein distance between the bytes of two names.
 fn edit_distance(from: &str, to: &str) -> usize {
     let mut distances: Vec<usize> = (0..=to.len()).collect();
     for (row, from_byte) in from.bytes().enumerate() {
@@ -413,7 +413,7 @@ struct DeviceRate {
 }
 
 impl DeviceRate {
-    /// Returns a new throttle, shared by the files of one job; `None` if nothing is limited.
+    /// Returns a new throttle, which the files of one job share; `None` if nothing is limited.
     fn throttle(self) -> Option<Throttle> {
         let latency = Duration::from_nanos(self.latency_ns);
         (self != DeviceRate::default()).then(|| Throttle::new(Some(self.bytes_per_second), latency))

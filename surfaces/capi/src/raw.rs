@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub(crate) unsafe trait Record: Copy {
     /// The name in C.
     const NAME: &'static str;
-    /// The size in the first header with this struct. It does not change when the struct grows, so that old programs
-    /// continue to work.
+    /// The size of the struct in the first header that had it, which is the minimum of `struct_size`. It does not
+    /// change when the struct grows, so that old programs continue to work.
     const FIRST_BYTES: usize = size_of::<Self>();
 }
 
@@ -39,15 +39,15 @@ fn check_size<T: Record>(size: usize) -> Result<()> {
         Ok(())
     } else {
         let message = format!("struct_size of {} is {size}; expected {}", T::NAME, size_of::<T>());
-        Err(usage(message).with_hint("set struct_size to the sizeof of the struct, and unused fields to 0"))
+        Err(usage(message).with_hint("set struct_size to the size of the struct (sizeof), and unused fields to 0"))
     }
 }
 
 /// Copies the caller's struct; `None` for null. Fields that an older header lacks are zero; nonzero fields of a newer
-/// one are an error.
+/// header are an error.
 ///
 /// # Safety
-/// `given` is null, or points to a `usize` and to that many bytes.
+/// `given` is null, or points to as many bytes as the `usize` at its start says.
 pub(crate) unsafe fn take<T: Record>(given: *const T) -> Result<Option<T>> {
     if given.is_null() {
         return Ok(None);
@@ -84,10 +84,11 @@ pub(crate) unsafe fn need<T: Record>(given: *const T) -> Result<T> {
     unsafe { take(given) }?.ok_or_else(|| null(T::NAME))
 }
 
-/// Fills in the caller's struct. Its `struct_size` is kept, and fields of a newer header are set to 0.
+/// Fills in the caller's struct. Its `struct_size` is kept, and fields of a newer header are set to 0. Null is an
+/// error.
 ///
 /// # Safety
-/// `out` is null, or points to a `usize` and to that many writable bytes.
+/// `out` is null, or points to as many writable bytes as the `usize` at its start says.
 pub(crate) unsafe fn put<T: Record>(out: *mut T, value: T) -> Result<()> {
     if out.is_null() {
         return Err(null(T::NAME));
@@ -122,7 +123,8 @@ pub(crate) fn handle_mut<'h, T>(given: Option<&'h mut T>, what: &str) -> Result<
     given.ok_or_else(|| null(what))
 }
 
-/// The caller's variable for a new handle. Created before anything can fail, so that it is null after a failure.
+/// The caller's variable for a new handle. Create this before anything can fail, so that the variable is null after a
+/// failure.
 pub(crate) struct Out<'o, T>(&'o mut MaybeUninit<*mut T>);
 
 impl<'o, T> Out<'o, T> {
@@ -139,16 +141,16 @@ impl<'o, T> Out<'o, T> {
     }
 }
 
-/// Returns zero-terminated text; `None` for null.
+/// Returns the bytes of a zero-terminated string; `None` for null.
 ///
 /// # Safety
-/// `given` is null, or points to zero-terminated text that stays unchanged for `'t`.
+/// `given` is null, or points to a zero-terminated string that stays unchanged for `'t`.
 pub(crate) unsafe fn bytes_of<'t>(given: *const c_char) -> Option<&'t [u8]> {
     // SAFETY: the closure only runs if `given` is not null, so it is zero-terminated by this function's contract.
     (!given.is_null()).then(|| unsafe { CStr::from_ptr(given) }.to_bytes())
 }
 
-/// Like [`bytes_of`], for UTF-8; empty for null.
+/// Like [`bytes_of`], but checks that the string is UTF-8, and returns an empty string for null.
 ///
 /// # Safety
 /// As for [`bytes_of`].
@@ -170,7 +172,7 @@ pub(crate) unsafe fn need_text<'t>(given: *const c_char, what: &str) -> Result<&
     unsafe { text(given, what) }
 }
 
-/// Returns the elements of an array, which may be null if `count` is 0.
+/// Returns the elements of an array, which may be null if `count` is 0. `what` names the array in errors.
 ///
 /// # Safety
 /// `data` is null, or points to `count` elements that stay unchanged for `'s`.
@@ -204,8 +206,8 @@ unsafe impl<T: Sync> Sync for Borrowed<T> {}
 
 impl<T> AsRef<[T]> for Borrowed<T> {
     fn as_ref(&self) -> &[T] {
-        // SAFETY: pointer and length are those of a slice in `array`, by whose contract it stays valid and unchanged as
-        // long as this value.
+        // SAFETY: `array` took the pointer and the length from a slice. By its contract, the slice stays valid and
+        // unchanged as long as this value.
         unsafe { std::slice::from_raw_parts(self.0, self.1) }
     }
 }

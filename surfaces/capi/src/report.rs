@@ -31,15 +31,15 @@ pub struct ph_report_info {
     pub warning_count: u64,
     /// Number of warnings available from ph_report_warning: the first 1000, and the first 3 of each kind.
     pub kept_warning_count: u64,
-    /// Number of notes: data that the format cannot store, as users expect.
+    /// Number of notes: data that users do not expect the format to store, such as materials in STL.
     pub note_count: u64,
-    /// Number of losses: data changed or dropped although the format can store it.
+    /// Number of losses: data that was changed or dropped although the format can store it.
     pub loss_count: u64,
-    /// Number of faults: the file violates its format.
+    /// Number of faults: violations of the format in the file.
     pub fault_count: u64,
 }
 
-/// A warning about data that was repaired, skipped or missing. Its texts are valid until the report is freed.
+/// A warning about data that was repaired, skipped or missing. Its strings are valid until the report is freed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_warning {
@@ -67,7 +67,7 @@ unsafe impl Record for ph_report_info {
     const FIRST_BYTES: usize = std::mem::offset_of!(ph_report_info, note_count);
 }
 
-// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts (a pointer and a size): any bytes are values.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and strings (a pointer and a size): any bytes are values.
 unsafe impl Record for ph_warning {
     const NAME: &'static str = "ph_warning";
     const FIRST_BYTES: usize = std::mem::offset_of!(ph_warning, severity);

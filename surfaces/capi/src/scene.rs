@@ -13,10 +13,10 @@ use polyhaul::{Error, Reader, Result};
 use std::mem::MaybeUninit;
 use std::mem::offset_of;
 
-/// No index, such as for a corner without a uv or a face without a material.
+/// No index, such as for a corner without a UV or a face without a material.
 pub const PH_NONE: u32 = u32::MAX;
 
-/// An axis direction.
+/// An axis direction: one of the `PH_AXIS_` constants.
 pub type ph_axis = u32;
 
 /// +X.
@@ -34,9 +34,9 @@ pub const PH_AXIS_NEGATIVE_Z: ph_axis = 6;
 
 const AXES: [Axis; 6] = [Axis::X, Axis::Y, Axis::Z, Axis::NegativeX, Axis::NegativeY, Axis::NegativeZ];
 
-/// A scene: meshes, objects that show a mesh or a section of it, and materials. Free it with ph_scene_free.
+/// A scene: meshes, objects that refer to a mesh or a section of it, and materials. Free it with ph_scene_free.
 ///
-/// The arrays and texts that a scene returns are valid until it is changed or freed.
+/// The arrays and strings that a scene returns are valid until the scene is changed or freed.
 pub struct ph_scene {
     pub(crate) scene: Scene,
     /// The arrays of each mesh whose layout differs between C and the model.
@@ -65,9 +65,9 @@ pub struct ph_scene_info {
     pub position_count: u64,
     /// Number of faces in all meshes.
     pub face_count: u64,
-    /// Minimum of all finite positions, before object transforms. Greater than `bounds_max` if there are none.
+    /// Minimum of all finite positions, before object transforms. Greater than `bounds_max` if no position is finite.
     pub bounds_min: [f32; 3],
-    /// Maximum of all finite positions, likewise.
+    /// Maximum of all finite positions, before object transforms.
     pub bounds_max: [f32; 3],
 }
 
@@ -79,11 +79,11 @@ pub struct ph_object {
     pub struct_size: usize,
     /// Name; may be empty.
     pub name: ph_string,
-    /// Index of its mesh.
+    /// Index of the mesh.
     pub mesh: usize,
     /// First element of each kind.
     pub start: ph_counts,
-    /// One past the last element of each kind. In ph_scene_add_object, all zeros mean the end of the mesh.
+    /// One past the last element of each kind. If it is all zeros, ph_scene_add_object uses the end of the mesh.
     pub end: ph_counts,
     /// Whether `transform` is set. If not, positions are in world space.
     pub has_transform: u32,
@@ -93,7 +93,7 @@ pub struct ph_object {
     pub material_slots: *const u32,
     /// Number of slots.
     pub material_slot_count: usize,
-    /// The same matrix in double precision. In ph_scene_add_object, all zeros mean `transform`.
+    /// The same matrix in double precision. If it is all zeros, ph_scene_add_object uses `transform`.
     pub exact_transform: [f64; 16],
 }
 
@@ -102,14 +102,14 @@ unsafe impl Record for ph_scene_info {
     const NAME: &'static str = "ph_scene_info";
 }
 
-// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and texts: any bytes are values.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and strings: any bytes are values.
 unsafe impl Record for ph_object {
     const NAME: &'static str = "ph_object";
     const FIRST_BYTES: usize = offset_of!(ph_object, exact_transform);
 }
 
 impl ph_scene {
-    /// Creates the handle of a scene.
+    /// Creates a handle for a scene.
     pub(crate) fn new(scene: Scene) -> Result<ph_scene> {
         let mut result = ph_scene { scene, meshes: Vec::new(), slots: Vec::new() };
         result.look()?;
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn ph_scene_write(
     })
 }
 
-/// Frees a scene, and all arrays and texts that it returned. Null is ignored.
+/// Frees a scene, and all arrays and strings that it returned. Null is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_scene_free(scene: Option<Box<ph_scene>>) {
     free(scene);
@@ -229,7 +229,7 @@ fn axis_number(axis: Axis) -> ph_axis {
     AXES.iter().position(|&candidate| candidate == axis).map_or(0, |index| index as u32 + 1)
 }
 
-/// Converts the numbers of two axes.
+/// Converts two axis constants.
 pub(crate) fn axes(forward: ph_axis, up: ph_axis) -> Result<Axes> {
     Ok(Axes { forward: axis(forward)?, up: axis(up)? })
 }

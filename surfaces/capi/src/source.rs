@@ -1,4 +1,4 @@
-//! Inputs and outputs: paths, memory, and the host's callbacks, which `callbacks.rs` calls.
+//! Inputs and outputs: paths, memory and callbacks of the host. `callbacks.rs` calls the callbacks.
 
 use crate::callbacks::{CallbackReader, CallbackWriter, Release};
 use crate::raw::{self, Record, usage};
@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 /// Reads up to `size` bytes into `out`. `size` is at least 64 KiB.
 ///
-/// Returns the number of bytes read, from 1 to `size`; 0 at the end; or a negative number on failure, which fails the
-/// job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also PH_ERROR_HOST.
+/// Returns the number of bytes read, from 1 to `size`; 0 at the end of the input; or a negative number on failure,
+/// which fails the job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also
+/// PH_ERROR_HOST.
 ///
 /// Called by one thread at a time, but not always the same one. Not called again after an error.
 pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, size: usize) -> i64>;
@@ -21,13 +22,13 @@ pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c
 pub type ph_seek_fn = Option<unsafe extern "C" fn(user: *mut c_void, offset: u64) -> i32>;
 
 /// Returns the exact size of the input in bytes, or a negative number if it is unknown. Called once, before the first
-/// read. An input that provides more bytes, or ends earlier, is PH_ERROR_HOST.
+/// read. If the input then has more or fewer bytes, the job fails with PH_ERROR_HOST.
 pub type ph_size_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i64>;
 
 /// Writes up to `size` bytes of `data`.
 ///
-/// Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The
-/// remaining bytes are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
+/// Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The bytes
+/// that were not written are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
 pub type ph_write_fn = Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, size: usize) -> i64>;
 
 /// Flushes or closes an output. Returns 0 on success, or a negative number on failure.
@@ -40,8 +41,8 @@ pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 
 /// An input. Set exactly one of `path`, `memory` and `read`.
 ///
-/// Used for one call; may be a local variable. Everything it points to must stay valid and unchanged until that call
-/// returns, or, in an answer of ph_resolve_fn, until `release` is called.
+/// It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
+/// that call returns, or, in an answer of ph_resolve_fn, until `release` is called.
 ///
 ///     ph_input input = {.struct_size = sizeof input};
 ///     input.path = "model.obj";
@@ -50,8 +51,8 @@ pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 pub struct ph_input {
     /// `sizeof(ph_input)`.
     pub struct_size: usize,
-    /// A zero-terminated path: UTF-8, or any bytes on Unix. As in all inputs, compression (gzip, zstd, lz4) is detected
-    /// by content.
+    /// A zero-terminated path: UTF-8, or any bytes on Unix. In all inputs, compression (gzip, zstd, lz4) is detected
+    /// from the content.
     pub path: *const c_char,
     /// The content in memory; not copied.
     pub memory: *const c_void,
@@ -86,8 +87,8 @@ pub struct ph_output {
     pub write: ph_write_fn,
     /// Called once, after the last write. May be null.
     pub flush: ph_finish_fn,
-    /// Called once, after `flush`, when the output is complete. May be null. If it is not called, the job has failed:
-    /// discard the bytes written.
+    /// Called once, after `flush`, when the output is complete. May be null. If `close` is not called, the job has
+    /// failed: discard the bytes written.
     pub close: ph_finish_fn,
     /// Called last; see ph_release_fn. May be null.
     pub release: ph_release_fn,
@@ -120,13 +121,13 @@ impl AsRef<[u8]> for Memory {
     }
 }
 
-/// An input or output, and the release of a path, to be dropped when the job is over.
+/// An input or output. The second part releases the `user` of a path, and must be dropped when the job is over.
 type Held<T> = (T, Option<Release>);
 
-/// Converts the input. The second part of the result must be dropped when the job is over.
+/// Converts the caller's input.
 ///
 /// # Safety
-/// `given` is null or valid as [`ph_input`] says, until the job is over.
+/// `given` is null, or valid as [`ph_input`] requires until the job is over.
 pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
     // SAFETY: `given` is null or has `struct_size` bytes by this function's contract.
     let given = unsafe { raw::need(given) }?;
@@ -150,10 +151,10 @@ pub(crate) unsafe fn input(given: *const ph_input) -> Result<Held<Input>> {
     }
 }
 
-/// Converts the output. The second part of the result must be dropped when the job is over.
+/// Converts the caller's output.
 ///
 /// # Safety
-/// `given` is null or valid as [`ph_output`] says, until the job is over.
+/// `given` is null, or valid as [`ph_output`] requires until the job is over.
 pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
     // SAFETY: `given` is null or has `struct_size` bytes by this function's contract.
     let given = unsafe { raw::need(given) }?;
@@ -171,7 +172,8 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
     }
 }
 
-/// Returns the format that the name of an output suggests, if the output is not a file.
+/// Returns the format that the extension of `name` stands for; `None` for an output with a path, whose format the
+/// library infers.
 ///
 /// # Safety
 /// As for [`output`].

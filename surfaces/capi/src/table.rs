@@ -12,7 +12,7 @@ use polyhaul::model::{Column, Table, Values};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// Type of the numbers in an array.
+/// Type of the numbers in an array: one of the `PH_SCALAR_` constants.
 pub type ph_scalar = u32;
 
 /// `int8_t`
@@ -75,12 +75,12 @@ pub struct ph_column {
     pub scalar: ph_scalar,
 }
 
-// SAFETY: `repr(C)`, `struct_size` first, then numbers and texts: any bytes are values.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers and strings: any bytes are values.
 unsafe impl Record for ph_table {
     const NAME: &'static str = "ph_table";
 }
 
-// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and texts: any bytes are values.
+// SAFETY: `repr(C)`, `struct_size` first, then numbers, pointers and strings: any bytes are values.
 unsafe impl Record for ph_column {
     const NAME: &'static str = "ph_column";
 }
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn ph_tables_column(
     })
 }
 
-/// Frees tables, and all arrays and texts that they returned. Null is ignored.
+/// Frees tables, and all arrays and strings that they returned. Null is ignored.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_tables_free(tables: Option<Box<ph_tables>>) {
     free(tables);

@@ -52,7 +52,7 @@ fn ok(status: ph_status) {
 fn made<T>(make: impl FnOnce(Option<&mut MaybeUninit<*mut T>>) -> ph_status) -> Box<T> {
     let mut handle = MaybeUninit::uninit();
     ok(make(Some(&mut handle)));
-    // SAFETY: every function writes the handle, which is that of a box.
+    // SAFETY: every function writes the handle, which points to a box.
     unsafe { Box::from_raw(handle.assume_init()) }
 }
 
@@ -109,7 +109,7 @@ const MTL: &[u8] = b"newmtl red\nKd 1 0 0\nKs 0.5 0.5 0.5\nmap_Kd -s 2 2 1 red.p
 
 const TABLE: &[u8] = b"x,y,z,n\n1.5,2,3,4\n-1e-3,0.25,7,5\n1234567.5,\"8\",9,-6\n.5,1,2,3\n";
 
-/// Returns the small files of a folder of the test data, with their bytes; under Miri, only some.
+/// Returns the small files in a folder of the test data, with their bytes; under Miri, only some of them.
 fn small_files(folder: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(folder).join("good");
     let mut folders = vec![root];
@@ -323,7 +323,7 @@ fn hosts_read_run_and_resolve() {
     // SAFETY: all are valid during the call.
     let scene = made(|out| unsafe { ph_scene_read(&raw const input, Some(&options), out, Some(&mut report)) });
     assert!(host.is_released);
-    // SAFETY: the function wrote the handle, which is that of a box.
+    // SAFETY: the function wrote the handle, which points to a box.
     let report: Box<ph_report> = unsafe { Box::from_raw(report.assume_init()) };
     let mut info = sized::<ph_report_info>();
     // SAFETY: `struct_size` is set.

@@ -1,13 +1,13 @@
-//! Text returned from handles, and text passed by the caller.
+//! Strings returned from handles, and strings passed by the caller.
 
 use crate::error::{guard, ph_status};
 use crate::raw;
 use polyhaul::{Error, Result};
 use std::ffi::c_char;
 
-/// UTF-8 text with a size; not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
+/// A UTF-8 string with a size; not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
 ///
-/// Text returned from a handle is valid until the handle is changed or freed. `data` may be null if `size` is 0.
+/// A string returned from a handle is valid until the handle is changed or freed. `data` may be null if `size` is 0.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_string {
@@ -17,7 +17,7 @@ pub struct ph_string {
     pub size: usize,
 }
 
-/// Returns zero-terminated text as a ph_string, without copying it. Null becomes empty text.
+/// Returns a zero-terminated string as a ph_string, without copying it. Null becomes an empty string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     let mut result = view("");
@@ -31,12 +31,15 @@ pub unsafe extern "C" fn ph_text(text: *const c_char) -> ph_string {
     result
 }
 
-/// Borrows text for C.
+/// Borrows a string for C.
 pub(crate) fn view(text: &str) -> ph_string {
     ph_string { data: text.as_ptr().cast(), size: text.len() }
 }
 
-/// Copies the caller's text.
+/// Copies the caller's string. `what` names it in errors.
+///
+/// # Errors
+/// [`polyhaul::ErrorKind::Usage`] if it is null with a size, or not UTF-8; [`polyhaul::ErrorKind::Memory`].
 ///
 /// # Safety
 /// `text.data` is null, or points to `text.size` bytes.

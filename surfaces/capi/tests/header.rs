@@ -12,6 +12,14 @@ const SOURCES: [&str; 12] = [
     "error", "text", "source", "options", "report", "mesh", "scene", "compose", "material", "image", "table", "convert",
 ];
 
+/// Prefixes of constants whose names need no comment, with the comment of the group.
+const GROUPS: [(&str, &str); 4] = [
+    ("PH_AXIS_", "The axis directions (ph_axis)."),
+    ("PH_HAS_", "The fields of ph_material that may be set (ph_has)."),
+    ("PH_SCALAR_", "The types of numbers (ph_scalar); F32 is `float`, F64 is `double`."),
+    ("PH_COLOR_SPACE_", "The encodings of color samples (ph_color_space)."),
+];
+
 /// Maximum line length in the list of options.
 const MAX_COLUMNS: usize = 120;
 
@@ -23,7 +31,31 @@ fn generated_header() -> String {
     let builder = sources.fold(Builder::new().with_config(config), Builder::with_src);
     let mut text = Vec::new();
     builder.generate().expect("the sources can be read").write(&mut text);
-    String::from_utf8(text).expect("sources are text")
+    grouped(&String::from_utf8(text).expect("sources are text"))
+}
+
+/// Replaces the comments of constants that only repeat their names by one comment per group.
+fn grouped(text: &str) -> String {
+    let mut result = String::new();
+    let mut last_group = None;
+    for block in text.split_inclusive("\n\n") {
+        let definition = block.lines().find_map(|line| line.strip_prefix("#define "));
+        let group = definition.and_then(|name| GROUPS.iter().find(|(prefix, _)| name.starts_with(prefix)));
+        if last_group.is_some() && last_group != group {
+            result.push('\n');
+        }
+        match (definition, group) {
+            (Some(definition), Some((_, comment))) => {
+                if last_group != group {
+                    result += &format!("/**\n * {comment}\n */\n");
+                }
+                result += &format!("#define {definition}\n");
+            }
+            _ => result += block,
+        }
+        last_group = group;
+    }
+    result
 }
 
 /// Formats all options as a comment.
@@ -60,7 +92,7 @@ fn option_line(row: &OptionRow, write_row: &OptionRow) -> String {
     let default = if is_word { row.default.clone() } else { format!("{:?}", row.default) };
     let mut line = format!("{} = {}; default {default}", row.full_name(), values(&row.kind));
     if row.alias != write_row.alias {
-        line += &format!("; alias {} for reading, {} for writing", row.alias, write_row.alias);
+        line += &format!("; aliases `{}` (reading) and `{}` (writing)", row.alias, write_row.alias);
     } else if !row.alias.is_empty() {
         line += &format!("; alias {}", row.alias);
     }

@@ -1,7 +1,7 @@
 //! Declares the command line and converts its options to the library's.
 //!
-//! Nothing is opened or read here. `values` parses option values; `manual` generates completions and man pages from
-//! these declarations.
+//! Nothing is opened or read here. `values` parses the values of options; `manual` generates completions and man pages
+//! from these declarations.
 
 pub mod batch;
 pub mod check;
@@ -100,7 +100,7 @@ pub enum ColorWhen {
     Never,
 }
 
-/// Which warnings are shown.
+/// The warnings to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum WarningsShown {
     /// The first three of each kind, then counts
@@ -109,7 +109,7 @@ pub enum WarningsShown {
     All,
 }
 
-/// What to do about invalid statements.
+/// The policy for invalid statements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ErrorPolicy {
     /// Stop at the first one
@@ -128,9 +128,9 @@ pub struct Everywhere {
     pub threads: Option<u16>,
     /// Memory to use, such as 256MB, 1.5GB or 512KiB
     ///
-    /// For `convert` of a single file, this is the memory of the whole process: what does not fit is moved to temporary
-    /// files [default: three quarters of the memory that is free]. For other subcommands, it is the memory for
-    /// buffers, in addition to the data itself [default: 64MiB].
+    /// For `convert` of a single file, this is the memory of the whole process: data that does not fit is spilled to
+    /// temporary files [default: three quarters of free memory]. For other subcommands, it is the memory for buffers,
+    /// in addition to the data itself [default: 64MiB].
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::size)]
     pub memory_limit: Option<u64>,
     /// Folder for temporary files of `convert` with limited memory [default: the folder of the output]
@@ -138,8 +138,8 @@ pub struct Everywhere {
     pub spill_folder: Option<String>,
     /// Treat losses and faults as errors, when reading and when writing; with `all`, notes too
     ///
-    /// A loss is something that the output could store but does not, or a value that changes; a fault is something that
-    /// breaks the rules of the input's format. Notes are about data that nobody expects the output to hold, such as
+    /// A loss is data that the output could store but does not, or a value that changes; a fault is data that breaks
+    /// the rules of the input's format. Notes are about data that users do not expect the output to store, such as
     /// materials in STL.
     #[arg(long, global = true, value_name = "LEVEL", num_args = 0..=1, require_equals = true,
           default_value = "false", default_missing_value = "true", hide_default_value = true, hide_possible_values = true,
@@ -181,7 +181,7 @@ pub struct Everywhere {
     #[arg(long, global = true, value_name = "OUT.svg|OUT.png", value_hint = ValueHint::FilePath,
           value_parser = values::chart_file())]
     pub chart: Option<PathBuf>,
-    /// Do not show a progress bar; there is one only if standard error is a terminal
+    /// Do not show a progress bar; by default there is one if standard error is a terminal
     #[arg(long, global = true)]
     pub no_progress: bool,
     /// When to use color; setting NO_COLOR in the environment disables it too
@@ -192,7 +192,7 @@ pub struct Everywhere {
     pub pace: pace::PaceArgs,
 }
 
-/// How a file is compressed.
+/// A codec.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum CodecName {
     /// gzip, the most widely supported
@@ -205,7 +205,7 @@ pub enum CodecName {
     Lz4,
 }
 
-/// What the demo makes.
+/// The kind of scene that the demo generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DemoKind {
     /// Meshes and objects in one OBJ file
@@ -215,7 +215,7 @@ pub enum DemoKind {
 }
 
 impl DemoKind {
-    /// Its name.
+    /// Returns the value of `--kind`.
     pub fn name(self) -> &'static str {
         match self {
             DemoKind::Obj => "obj",
@@ -251,7 +251,7 @@ impl ConvertArgs {
 #[command(after_help = "\
 Examples:
   polyhaul convert scene.obj clean.obj
-  polyhaul convert scene.obj scene.obj.gz                compress; the input's compression is detected
+  polyhaul convert scene.obj scene.obj.gz                compress (detects input compression)
   polyhaul convert scene.obj scene.obj --triangulate     replace the file atomically
   polyhaul convert - - < scene.obj > shortest.obj --digits shortest
   polyhaul convert y_up.obj z_up.obj --up-axis Z --forward-axis Y --global-scale 100
@@ -259,21 +259,21 @@ Examples:
   polyhaul convert scan.ply points.csv --columns x,y,z,intensity --digits 3
   polyhaul convert readings.csv readings.npy --delimiter semicolon --missing nan
   polyhaul convert island.pbrt split/island.pbrt.gz --meshes ply:1000 --parts 20
-  polyhaul convert island.pbrt island.obj                make an object of each instance; see --instances
-  polyhaul convert chair.obj out/chair.pbrt --copy-assets   copy its textures, too
+  polyhaul convert island.pbrt island.obj                one object per instance (see --instances)
+  polyhaul convert chair.obj out/chair.pbrt --copy-assets   copy its textures too
   polyhaul convert assets meshes --to ply --recursive       convert a folder and its subfolders
   polyhaul convert a.obj b.stl meshes --to ply --newer      only if they have changed")]
 pub struct ConvertArgs {
     /// Input files or folders, followed by the output file, or by an output folder for several inputs
     ///
-    /// `-` reads standard input or writes standard output, the latter without a material library.
+    /// `-` reads standard input or writes standard output. No material library is written to standard output.
     // A separate argument for the output would have to follow the inputs without options in between (clap 4.6).
     #[arg(value_name = "PATH", required = true, value_hint = ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
-    /// Several files at once.
+    /// Options for several files.
     #[command(flatten)]
     pub many: many::ManyArgs,
-    /// How to read and write.
+    /// Options for reading and writing.
     #[command(flatten)]
     pub style: StyleArgs,
 }
@@ -283,19 +283,19 @@ pub struct ConvertArgs {
 #[command(after_help = "\
 Examples:
   polyhaul info scene.obj scene.obj.gz
-  polyhaul info assets --recursive       show all files of a folder and its subfolders
-  polyhaul info readings.csv             show columns with their types and ranges
-  polyhaul info --lazy island.pbrt       do not read its meshes, which is faster
-  polyhaul info scan.ply --element face  show the columns of an element
+  polyhaul info assets --recursive            show all files of a folder and its subfolders
+  polyhaul info readings.csv                  show columns with their types and ranges
+  polyhaul info --no-load-meshes island.pbrt  do not read its meshes, which is faster
+  polyhaul info scan.ply --element face       show the columns of an element
   polyhaul info --json a.obj b.obj | jq '.files[] | [.file, .faces]'")]
 pub struct InfoArgs {
     /// Input files or folders; `-` reads standard input
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
-    /// Which files of folders.
+    /// Selection of files in folders.
     #[command(flatten)]
     pub find: many::FindArgs,
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -303,10 +303,9 @@ pub struct InfoArgs {
 /// `polyhaul validate`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A file is invalid if it breaks the rules of its format: reading it with default options would fail, or \
-a warning is a fault. Losses and notes are listed but do not count. Files are always read to the end. \
-Besides the problems found while reading, degenerate faces, missing textures and names unknown to pbrt \
-are listed.
+A file is invalid if it breaks the rules of its format: reading it with default options fails or reports \
+a fault. Losses and notes are listed but do not count. Files are always read to the end. Besides the \
+problems found while reading, degenerate faces, missing textures and names unknown to pbrt are listed.
 
 Examples:
   polyhaul validate scene.obj
@@ -316,10 +315,10 @@ pub struct ValidateArgs {
     /// Input files or folders; `-` reads standard input into memory
     #[arg(value_name = "IN", required = true, value_hint = ValueHint::AnyPath)]
     pub inputs: Vec<PathBuf>,
-    /// Which files of folders.
+    /// Selection of files in folders.
     #[command(flatten)]
     pub find: many::FindArgs,
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -369,7 +368,7 @@ pub struct ManArgs {
 }
 
 impl Command {
-    /// Its name.
+    /// Returns the name of the subcommand.
     pub fn name(&self) -> &'static str {
         match self {
             Command::Convert(_) => "convert",
@@ -406,12 +405,12 @@ impl Everywhere {
         given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
     }
 
-    /// The kinds of warnings that are not errors.
+    /// The kinds of warnings to accept despite `--strict`.
     pub fn allowed(&self) -> KindSet {
         self.allow.iter().fold(KindSet::default(), |allowed, set| allowed.union(*set))
     }
 
-    /// How reading treats broken statements. Fails if `--on-error warn` is combined with `--strict`.
+    /// How reading treats invalid statements. Fails if `--on-error warn` is combined with `--strict`.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {
             ErrorPolicy::Raise => Ok(OnError::Raise),

@@ -18,8 +18,9 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of edges, faces and surfaces in the text, and of edges and faces per surface in JSON.
+/// Maximum number of edges, faces and surfaces in the text.
 const SHOWN: usize = 8;
+/// Maximum number of edges and faces per surface in JSON.
 const LISTED: usize = 1000;
 /// The width of names in the table.
 const NAME_WIDTH: usize = 20;

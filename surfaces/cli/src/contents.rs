@@ -1,6 +1,6 @@
 //! Formats the contents of files, as tables for people and as JSON.
 //!
-//! `polyhaul::inspect` collects them; `channels` formats the parts of EXR files.
+//! `polyhaul::inspect` collects the contents; `channels` formats the parts of EXR files.
 
 use crate::channels::{self, NamedChannel, PartOfFile};
 use crate::human;
@@ -31,7 +31,7 @@ pub struct Listed<'a> {
     texture_files: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     header: Option<ContentsHeader<'a>>,
-    /// The rows of a table of numbers.
+    /// The number of rows in a table of numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +49,7 @@ pub struct Summed {
     #[serde(flatten, serialize_with = "counts")]
     contents: Contents,
     bounds: Option<Extent>,
-    /// The total rows of tables of numbers.
+    /// The total number of rows in tables of numbers.
     rows: u64,
     /// The counts of renderer scenes; `null` if there are none.
     render: Option<SummedRender>,
@@ -62,7 +62,7 @@ struct SummedRender {
 }
 
 impl Summed {
-    /// Creates the sums from an inventory to which the others were added.
+    /// Creates the sums from an inventory to which all others were added.
     pub fn new(sum: &Inventory) -> Summed {
         Summed {
             contents: sum.contents,

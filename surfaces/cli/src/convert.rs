@@ -69,7 +69,7 @@ impl Shown {
     }
 }
 
-/// The size of a table that was copied unchanged.
+/// The size of a table that was converted.
 #[derive(Serialize)]
 pub struct ConvertRows {
     name: String,

@@ -14,7 +14,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Version of the keys. It increases if a key is renamed or removed, or its meaning changes; new keys do not count
+/// Version of the keys. It increases if a key is renamed or removed, or its meaning changes, but not for new keys
 /// (`docs/policy.md`).
 const SCHEMA: u32 = 1;
 
@@ -199,7 +199,7 @@ pub fn usage(message: &str, command: Option<&str>) -> String {
     line(&serde_json::json!({ "command": command, "schema": SCHEMA, "error": error }))
 }
 
-/// The compression of an input, if any.
+/// The codec of the input, if it is compressed.
 pub fn codec(report: &Report) -> Option<String> {
     report.codec.map(|codec| codec.to_string())
 }

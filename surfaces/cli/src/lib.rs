@@ -1,6 +1,6 @@
 //! The `polyhaul` command: parses arguments, calls the library, and prints the results.
 //!
-//! The crate knows nothing about formats. `args` declares the options, `session` runs the library with them, each
+//! The crate contains no code of formats. `args` declares the options, `session` runs the library with them, each
 //! subcommand has its own module, `render`, `json` and `human` format text, and only `console` prints.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
@@ -49,15 +49,15 @@ use exit::{DONE, FAILED, USAGE};
 use session::Session;
 use std::ffi::OsString;
 
-/// Runs the command with these words, the first being the program name, and returns its exit code. Call it once per
-/// process: it installs signal handlers that stay.
+/// Runs the command with these arguments, starting with the program name, and returns its exit code. Call it once per
+/// process, because it installs signal handlers that are never removed.
 pub fn main(words: Vec<OsString>) -> u8 {
     let words = match batch::with_job(words) {
         Ok(words) => words::keep(words),
         Err((words, error)) => return refuse_job(words::keep(words), &error),
     };
-    // The process ends soon: freeing the declarations of all flags would be an eighth of the instructions of a start
-    // (`valgrind --tool=callgrind`).
+    // Not freed, because the process ends soon: freeing the declarations of all flags would take an eighth of the
+    // instructions of a start (`valgrind --tool=callgrind`).
     let mut command = std::mem::ManuallyDrop::new(manual::command());
     let parsed = command.try_get_matches_from_mut(words).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {

@@ -20,9 +20,9 @@ const OLD_DAYS: u64 = 90;
 /// The figures to show.
 struct LimitsShown {
     ceilings: Ceilings,
-    /// Whether they were just measured rather than loaded.
+    /// Whether the figures were just measured rather than loaded.
     is_new: bool,
-    /// The reason they were not stored.
+    /// The reason for not storing the figures.
     not_kept: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The `polyhaul` program. All of it is in the library, which the Python package also runs.
+//! The `polyhaul` program. Its code is in the library of this crate, which the Python package also runs.
 
 use polyhaul_spill::SpillAllocator;
 use std::process::ExitCode;

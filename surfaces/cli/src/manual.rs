@@ -175,7 +175,8 @@ fn synopsis(command: &Command) -> String {
     format!(".SH SYNOPSIS\n{}\n", escaped(&line.replace(['<', '>'], "")))
 }
 
-/// The text after the options: paragraphs become notes, a first line like `Examples:` a heading over verbatim lines.
+/// The text after the options: paragraphs become notes, and a first line such as `Examples:` becomes a heading above
+/// verbatim lines.
 fn after(command: &Command) -> String {
     let text = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let mut page = String::new();

@@ -1,4 +1,4 @@
-//! Rules shared by subcommands with several inputs: which files these are, where outputs may go, and the exit code.
+//! Rules shared by subcommands with several inputs: the selection of inputs, the outputs allowed, and the exit code.
 //!
 //! Nothing is read except the member lists of archives.
 
@@ -93,7 +93,7 @@ fn is_file_by(output: &Path, find: impl FnOnce(&Path) -> std::io::Result<PlaceKi
     }
 }
 
-/// Whether outputs go into a folder, judging by the inputs and the output.
+/// Whether outputs are written to a folder, which depends on the inputs and the output.
 pub fn is_folder(inputs: &[PathBuf], output: &Path) -> bool {
     let is_folder = place::is_folder(output) && Format::of_path(output).is_none();
     let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);

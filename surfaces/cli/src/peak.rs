@@ -26,7 +26,7 @@ pub fn bytes() -> Option<u64> {
     high_water_mark().or_else(usage)
 }
 
-/// Measures the peak of parts of a run where the system can reset it, which is only Linux.
+/// Measures the peak memory of parts of a run. Only Linux can reset the peak.
 ///
 /// See <https://man7.org/linux/man-pages/man5/proc_pid_clear_refs.5.html>. The files in /proc stay open, since there
 /// are many small parts.
@@ -50,7 +50,7 @@ impl PeakMeter {
         }
     }
 
-    /// The peak since the last reset in bytes, or the peak of the whole process where it cannot be reset.
+    /// The peak since the last reset in bytes, or the peak of the whole process if it cannot be reset.
     pub fn bytes(&mut self) -> Option<u64> {
         let Some(status) = &mut self.status else { return usage() };
         let mut text = [0; 4096];

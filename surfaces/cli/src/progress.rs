@@ -100,7 +100,7 @@ impl Lazy {
     }
 }
 
-/// The amounts done at times of the last seconds.
+/// Times within the last [`WINDOW`], with the amounts done by then.
 #[derive(Debug, Default)]
 struct Gauge(VecDeque<(Duration, u64)>);
 

@@ -40,7 +40,7 @@ impl Records {
         (trace, Records(Mutex::new(Some(RecordsOpen { requested, heading: heading(), sampler }))))
     }
 
-    /// Fails if one of the files cannot be written; then none will be.
+    /// Fails if one of the files cannot be written. In that case, none is written at the end.
     pub fn check(&self) -> Result<()> {
         let result = self.open().iter().flat_map(|open| &open.requested).try_for_each(|(_, path)| try_out(path));
         result.inspect_err(|_| self.forget())
@@ -51,7 +51,7 @@ impl Records {
         *self.open() = None;
     }
 
-    /// Writes the files. Only the first call does. `report` covers the jobs; `None` if they failed.
+    /// Writes the files; later calls do nothing. `report` covers the jobs; `None` if they failed.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written, after trying to write the others.

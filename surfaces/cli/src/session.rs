@@ -191,10 +191,10 @@ impl Session {
         let mut write = write.clone();
         read.run.progress = reading.callback();
         write.run.progress = writing.callback();
-        // Content that does not fit is spilled to disk, which is slower, but faster than a system out of memory.
+        // Content that does not fit is spilled to disk, which is faster than a system that runs out of memory.
         read.run.total_memory = self.everywhere.memory_limit.or_else(|| free_memory_bytes().map(|bytes| bytes / 4 * 3));
-        // The output may be opened while the input is read. Only a regular file cannot block, so only then hold
-        // signals.
+        // The output may be opened while the input is read. Signals are held during reading only if the input is a
+        // regular file, because reading other inputs may block.
         let is_file = std::fs::metadata(from).is_ok_and(|metadata| metadata.is_file());
         let mut hold = if is_file { self.signals.hold_output(to)? } else { None };
         let writer = Writer::new(output).options(&write);
@@ -260,13 +260,13 @@ impl Session {
         self.trace.recording()
     }
 
-    /// The verdict on all jobs so far; `None` if none has finished. `report` covers them.
+    /// The verdict on all jobs so far; `None` if no job has finished. `report` covers the jobs.
     fn verdict(&self, report: &Report) -> Option<Verdict> {
         let seen = self.recording();
         (seen.elapsed_ns > 0).then(|| self.judge(&seen, report))
     }
 
-    /// The verdict on a recording of jobs; `report` covers them.
+    /// The verdict on a recording of jobs; `report` covers the same jobs.
     pub fn judge(&self, seen: &Recording, report: &Report) -> Verdict {
         judge::judge(seen, report, &self.throttles)
     }
@@ -345,7 +345,7 @@ impl Session {
 
     /// Writes the requested files about the run; later calls do nothing.
     fn leave_records(&self, report: Option<&Report>) -> Result<()> {
-        // Signals wait, even one that came before, so that no temporary file remains.
+        // Signals wait, even if one has already arrived, so that no temporary file remains.
         let _hold = self.signals.hold_on();
         self.records.write(&self.trace, report, &self.throttles).inspect_err(|error| self.show_error(error))
     }
@@ -367,7 +367,7 @@ impl Session {
     }
 }
 
-/// Whether any job moved bytes, without which a verdict is impossible.
+/// Whether any job read or wrote bytes; otherwise there is no verdict.
 fn moved(report: &Report) -> bool {
     report.bytes_in + report.bytes_out > 0
 }

@@ -38,7 +38,7 @@ struct Other {
     descriptor: Option<std::os::fd::OwnedFd>,
 }
 
-/// While it exists, the process waits for the work to stop by itself after the first signal.
+/// While a hold exists, the process does not exit after the first signal, but waits for the work to stop by itself.
 pub struct Hold(Arc<AtomicUsize>);
 
 impl Signals {
@@ -63,10 +63,11 @@ impl Signals {
         }
     }
 
-    /// Marks an output as open until the hold is dropped. Fails if a signal came first.
+    /// Marks an output as open until the hold is dropped. Fails if a signal has already arrived.
     pub fn hold(&self) -> Result<Hold> {
         let hold = self.hold_on();
-        // Count first and check then; the leaving thread uses the opposite order, so one of the two sees the other.
+        // This thread adds the hold and then checks for a signal; `arrived` stores the signal and then checks for
+        // holds. So at least one of the two sees the other's store.
         if self.caught.load(Ordering::SeqCst) == 0 { Ok(hold) } else { Err(Error::cancelled()) }
     }
 
@@ -83,8 +84,9 @@ impl Signals {
         Hold(self.holds.clone())
     }
 
-    /// Passes signals to another process from now on, which must not have been waited for and decides itself when to
-    /// end; `None` handles them here again. Only SIGTERM is forwarded: a terminal sends SIGINT to both processes.
+    /// Forwards signals to another process from now on; `None` handles them here again. The process must not have been
+    /// waited for, and decides itself when to end. Only SIGTERM is forwarded: a terminal sends SIGINT to both
+    /// processes.
     #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     pub fn pass_to(&self, process: Option<i32>) {
         let other = process.map(Other::new);
@@ -95,7 +97,7 @@ impl Signals {
     #[cfg(unix)]
     fn catch(&self) -> std::io::Result<()> {
         use signal_hook::consts::{SIGINT, SIGTERM};
-        // With a no-op handler, the write fails with EFBIG instead of ending the process.
+        // With a no-op handler, a write beyond the file size limit fails with EFBIG instead of ending the process.
         signal_hook::flag::register(libc::SIGXFSZ, Arc::default())?;
         let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM])?;
         let watched = self.clone();
@@ -198,8 +200,8 @@ impl Other {
         Other { process, descriptor }
     }
 
-    /// Sends SIGTERM; does nothing if the process has ended. Without a pidfd, the id of a process that was just waited
-    /// for could be hit, but systems reuse an id only after all others.
+    /// Sends SIGTERM; does nothing if the process has ended. Without a pidfd, the signal could reach another process
+    /// that reuses the id after the process was waited for, but systems reuse an id only after all others.
     fn terminate(&self) {
         use std::os::fd::AsRawFd;
         // SAFETY: the calls take integers, and a null pointer where one is allowed.

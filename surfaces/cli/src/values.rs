@@ -1,4 +1,4 @@
-//! Parses the values of options: sizes, rates, times, axes, digits, limits. Nothing is opened.
+//! Parses the values of options: sizes, rates, times, kinds of warnings, names of output files. Nothing is opened.
 
 use crate::picture;
 use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
@@ -46,7 +46,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Parses which warnings are errors.
+/// Parses the level of `--strict`.
 pub fn strict(text: &str) -> Result<Strict, String> {
     Strict::parse(text)
 }
@@ -109,7 +109,7 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or("expected a time of up to 3600s, such as 100us, 5ms or 0.1s".into())
 }
 
-/// Parses the size of the demo's scene. Smaller ones yield meaningless rates, larger ones exceed 32-bit indices.
+/// Parses the size of the demo's scene. Smaller scenes yield meaningless rates; larger ones exceed 32-bit indices.
 pub fn demo_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
     if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("expected a size from 100KB to 4GB".into()) }

@@ -1,7 +1,7 @@
 //! `polyhaul watch -- COMMAND`: runs a program and reports its use of each file.
 //!
-//! Linux uses ptrace with a seccomp filter (`linux`); other systems return an error. The program's output is not
-//! touched: the report goes to standard error or to a file.
+//! Linux uses ptrace with a seccomp filter (`linux`); on other systems, the subcommand fails. Standard output belongs
+//! to the program: the report is written to standard error or to a file.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;

@@ -1,4 +1,4 @@
-"""Run a ``polyhaul batch --agent`` process for a process of another engine: tasks in, rows out.
+"""Run ``polyhaul batch --agent`` in a worker process of another engine: tasks in, rows out.
 
 The agent has its own worker process, so it survives if an asset crashes the worker.
 """

@@ -19,7 +19,7 @@ Indices: TypeAlias = npt.NDArray[np.uint32]
 Slots: TypeAlias = npt.NDArray[np.int32]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-#: The index that represents a missing value, such as a corner without a uv.
+#: The index that represents a missing value, such as a corner without a UV.
 NONE = 0xFFFF_FFFF
 
 #: The maximum number of elements of one kind.

@@ -31,7 +31,7 @@ class Manifest:
         self.rows = rows
         #: The path or URL of the Parquet file (``.parquet``) or JSON Lines file (``.jsonl``).
         self.path = path
-        #: The number of assets, and the number that this run converted, skipped and failed to convert.
+        #: The number of assets in total, and of those converted, skipped and failed in this run.
         self.summary = summary
 
     def __len__(self) -> int:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class SurfaceCheck:
     """The defects and measurements of a mesh's surface, as returned by :meth:`polyhaul.Mesh.check`.
 
-    Edges are pairs of positions. If positions are equal, edges list the first one. Faces with fewer than three distinct
-    positions are degenerate, and otherwise ignored.
+    Edges are pairs of positions. If several positions are equal, edges contain the index of the first. Faces with fewer
+    than three distinct positions count as degenerate, and are otherwise ignored.
     """
 
     #: The number of faces.
@@ -117,21 +117,21 @@ class SurfaceMeasures:
     def volume(self) -> float:
         """The enclosed volume, negative if faces face inward.
 
-        If the surface is not closed, this is the volume of the cones from the faces to the origin.
+        If the surface is not closed, this is the sum of the signed volumes of the cones from the origin to the faces.
         """
         return self.check().volume
 
     @property
     def is_watertight(self) -> bool:
-        """Whether the surface is closed: each edge is used exactly twice. Equal positions are treated as one."""
+        """Whether the surface is closed: each edge is used exactly twice. Equal positions are merged."""
         return self.check().is_watertight
 
     def check(self, *, merge: bool = True, threads: int | None = None) -> SurfaceCheck:
         """Find open, non-manifold and flipped edges and duplicate and degenerate faces, and measure the surface.
 
         Args:
-            merge: treat equal positions as one, so that the surface is not open at seams of uvs and normals, where
-                files repeat positions. If ``False``, faces are only adjacent if they share indices.
+            merge: merge equal positions, so that UV and normal seams, where files repeat positions, do not count as
+                open edges. If ``False``, faces are only adjacent if they share indices.
             threads: worker threads; ``None`` uses all cores. The result does not depend on it.
         """
         found: dict[str, Any] = _polyhaul.mesh_check(self._to_native(), merge, threads)

@@ -25,11 +25,11 @@ Array = npt.NDArray[Any]
 def concatenate(meshes: Iterable[Mesh | Object] | Scene) -> Mesh:
     """Concatenate meshes into one mesh, in order, with all their attributes.
 
-    Uvs and normals keep their domain if all meshes have the same domain, and are stored by index otherwise. Equal
+    UVs and normals keep their domain if all meshes have the same domain, and are stored by index otherwise. Equal
     materials are merged, and slots are renumbered. Columns and vertex groups are matched by name.
 
     If only some of the meshes have an attribute, it is filled with default values for the others, and a
-    :class:`polyhaul.PolyhaulWarning` is issued. Uvs, normals, materials and colors are marked as missing; float columns
+    :class:`polyhaul.PolyhaulWarning` is issued. UVs, normals, materials and colors are marked as missing; float columns
     are NaN, integer columns are 0, lists are empty, and faces are flat. Missing weights of vertex groups are NaN,
     without a warning.
 
@@ -121,7 +121,7 @@ class _Joined:
         return {name: corners, offsets_name: np.concatenate([*moved, [len(corners)]])}
 
     def _attribute(self, name: Literal["uvs", "normals"]) -> dict[str, Any]:
-        """Return the uvs or normals."""
+        """Return the UVs or normals."""
         domain_name, stream_name = ("uv_domain", "corner_uvs") if name == "uvs" else ("normal_domain", "corner_normals")
         having = [part for part in self.parts if getattr(part, name) is not None]
         if not having:
@@ -202,7 +202,7 @@ class _Joined:
         return np.concatenate([_renumbered(part, table) for part, table in with_faces] or [np.empty(0, np.int32)]), materials
 
     def _add_file_data(self, mesh: Mesh) -> None:
-        """Add data of files without constructor arguments: groups of faces, third uv coordinates, and uvs of lines."""
+        """Add data of files without constructor arguments: face groups, third texture coordinates, and UVs of lines."""
         groups = [part.face_groups for part in self.files]
         if any(own is not None for own in groups):
             names: dict[str, int] = {}
@@ -242,7 +242,7 @@ def _filled(array: Any, shape: tuple[int, ...], missing: Any, kind: npt.DTypeLik
 
 
 def _stream(part: Mesh, domain_name: str, stream_name: str, first: int) -> Indices:
-    """Return the index of the uv or normal of each corner, offset by ``first``."""
+    """Return the index of the UV or normal of each corner, offset by ``first``."""
     domain = getattr(part, domain_name)
     if domain == "indexed":
         own: Indices = getattr(part, stream_name)
@@ -256,7 +256,7 @@ def _stream(part: Mesh, domain_name: str, stream_name: str, first: int) -> Indic
 
 
 def _line_stream(part: Mesh, first: int) -> Indices:
-    """Return the index of the uv of each polyline corner, offset by ``first``."""
+    """Return the index of the UV of each polyline corner, offset by ``first``."""
     own = part.line_uvs
     if own is None:
         return np.full(len(part.line_positions), NONE, np.uint32)

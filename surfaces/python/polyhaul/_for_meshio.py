@@ -42,7 +42,7 @@ def reader(before: Any, format: str, convert: Callable[[bytes], Any]) -> Any:
 
 
 def _read_obj(data: bytes) -> Any:
-    """Read an OBJ file like meshio: as blocks of faces of equal size, which are split where a group starts."""
+    """Read an OBJ file like meshio: as blocks of faces with the same number of corners, split where a group starts."""
     import meshio
 
     text = text_of(data)
@@ -93,7 +93,7 @@ MAX_WORDS = 1000
 
 
 def _blocks(mesh: Mesh) -> tuple[list[tuple[str, Array]], list[Array]]:
-    """Return runs of faces of equal size, and the index of each face's group, -1 before the first group."""
+    """Return runs of faces with the same number of corners, and the group index of each face, -1 before any group."""
     offsets, corners = mesh.face_offsets, mesh.corner_positions.astype(np.int64)
     sizes = np.diff(offsets)
     runs = mesh._data["group_runs"]

@@ -77,7 +77,7 @@ def load_obj(
 ) -> dict[str, Any]:
     """Load an OBJ file like trimesh: as one mesh per material, or per object or group if requested.
 
-    Each mesh has the vertices that it uses, one for each combination of a position, a uv and a normal.
+    Each mesh has the vertices that it uses, one for each combination of a position, a UV and a normal.
     """
     text = text_of(data)
     text = text.replace(b"\\\n", b"") if b"\\" in text else text
@@ -218,7 +218,7 @@ class _Corners:
         self._streams = [of(stream) for stream in (mesh.corner_positions, mesh.corner_uvs, mesh.corner_normals)]
 
     def indices(self) -> tuple[Array, Array | None, Array | None]:
-        """Return (f, k) int64: positions, uvs and normals; ``None`` if some corners do not have uvs or normals."""
+        """Return (f, k) int64: positions, UVs and normals; ``None`` if some corners do not have UVs or normals."""
         positions, *others = self._streams
         missing = [None if stream is None else stream == NONE for stream in others]
         is_partial = any(some is not None and bool(some.any()) and not bool(some.all()) for some in missing)

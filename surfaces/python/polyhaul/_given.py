@@ -17,7 +17,7 @@ from polyhaul._arrays import Floats, Indices
 #: Weights by vertex group; NaN for positions that are not members.
 VertexGroups: TypeAlias = Mapping[str, npt.ArrayLike] | tuple[Sequence[str], npt.ArrayLike]
 
-#: Faces or lines: offsets, followed by the indices of the position, uv and normal of each corner.
+#: Faces or lines: offsets, followed by the indices of the position, UV and normal of each corner.
 Streams: TypeAlias = tuple[Indices | None, Indices | None, Indices | None, Indices | None]
 
 

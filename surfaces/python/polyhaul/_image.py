@@ -95,7 +95,7 @@ def read_image(
         >>> polyhaul.read_image(dot, format="tga").pixels
         array([[[1, 2, 3]]], dtype=uint8)
 
-    The pixels are a new, writable array. The GIL is released while reading, and Ctrl-C works.
+    The pixels are a new, writable array. The GIL is released while reading, and Ctrl-C interrupts the call.
 
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, or a file object in binary mode; compressed or not.

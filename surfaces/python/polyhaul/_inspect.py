@@ -249,8 +249,8 @@ def validate(
 ) -> Validation:
     """Read a whole file and list its problems.
 
-    In addition to the problems found while reading, these are ``degenerate-face`` (a face uses a position twice), and,
-    for files or with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
+    Besides the problems found while reading, it reports ``degenerate-face`` (a face uses a position twice), and, for
+    files or with a ``resolver``, ``missing-texture`` and ``outside-texture``. A source with problems is read twice.
 
     The arguments are the same as for :func:`polyhaul.read`. A file is invalid if reading raises an error or a problem
     has the ``severity`` ``"fault"``. Features that polyhaul cannot represent do not make a file invalid.

@@ -26,8 +26,8 @@ Array = npt.NDArray[Any]
 def to_trimesh(source: Mesh | Scene, **options: Any) -> Any:
     """Convert a mesh to a ``trimesh.Trimesh``, or a scene to a ``trimesh.Scene``.
 
-    Faces are triangulated. Normals and uvs are per vertex; without uvs, colors are per vertex. Columns are vertex and
-    face attributes.
+    Faces are triangulated. Normals, and UVs or colors, are per vertex; colors are dropped if the mesh has UVs. Columns
+    are vertex and face attributes.
 
     Args:
         source: a mesh or a scene. A scene with several meshes or objects, or with a transform, is converted to a
@@ -75,7 +75,7 @@ def _trimesh_of(mesh: Mesh, options: dict[str, Any]) -> Any:
 def from_trimesh(other: Any) -> Mesh | Scene:
     """Convert a ``trimesh.Trimesh`` to a mesh, or a ``trimesh.Scene`` to a scene.
 
-    The mesh has the uvs, vertex colors and attributes, and the normals if they are computed or set. The scene has one
+    The mesh has the UVs, vertex colors and attributes, and the normals if they are computed or set. The scene has one
     object for each node with a mesh.
 
     Warns:
@@ -112,9 +112,9 @@ def _from_trimesh(other: Any) -> Mesh:
 def to_meshio(source: Mesh | Scene) -> Any:
     """Convert a mesh or scene to a ``meshio.Mesh``.
 
-    Faces are in blocks of equal size, in order. Uvs and normals are point data if they are per vertex (see
-    :meth:`polyhaul.Mesh.weld`). Columns are point and cell data. The objects of a scene are joined, with their
-    transforms applied.
+    Consecutive faces with the same number of corners form a block. UVs and normals are point data if they are per
+    vertex (see :meth:`polyhaul.Mesh.weld`). Columns are point and cell data. The objects of a scene are joined, with
+    their transforms applied.
 
     Warns:
         PolyhaulWarning: meshio cannot store some of the data. The message lists the dropped data.
@@ -154,7 +154,7 @@ def from_meshio(other: Any) -> Mesh:
     """Convert a ``meshio.Mesh`` to a mesh.
 
     Triangles, quads and polygons are converted to faces, lines to polylines, and vertices to points. Point data, and
-    the cell data of faces, are columns, except normals, uvs and colors.
+    the cell data of faces, are columns, except normals, UVs and colors.
 
     Raises:
         ValueError: the mesh has other types of cells.
@@ -306,7 +306,7 @@ def _active(fields: Any, data: dict[str, Array]) -> dict[str, Any]:
 def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
     """Convert a mesh or scene to an Open3D triangle mesh, or to a point cloud if it does not have faces.
 
-    Faces are triangulated. Normals and colors are per vertex, uvs per corner, and columns are attributes of vertices
+    Faces are triangulated. Normals and colors are per vertex, UVs per corner, and columns are attributes of vertices
     and triangles. The objects of a scene are joined, with their transforms applied.
 
     Args:
@@ -390,7 +390,7 @@ class _Placed(NamedTuple):
 
     name: str
     mesh: Mesh
-    #: The identity shared by objects that show the same mesh.
+    #: The identity shared by objects of the same mesh.
     origin: object
     #: (4, 4), or ``None``.
     transform: Array | None
@@ -415,7 +415,7 @@ def _placed(source: Mesh | Scene) -> list[_Placed]:
 
 
 def _single(source: Mesh | Scene) -> Mesh | None:
-    """Return the mesh, or the only mesh of a scene that is shown once without a transform; otherwise ``None``."""
+    """Return the mesh, or the only mesh of a scene whose objects have no transform; otherwise ``None``."""
     if isinstance(source, Mesh):
         return source._without_statements()
     if not isinstance(source, Scene):
@@ -516,7 +516,7 @@ def _warn_dropped(library: str, dropped: list[str]) -> None:
 
 
 def _blocks(mesh: Mesh) -> list[tuple[slice, Array]]:
-    """Return runs of faces of equal size: the slice of faces, and the positions of their corners."""
+    """Return runs of faces with the same number of corners: the slice of faces, and their corner positions."""
     if not mesh.face_count:
         return []
     offsets = mesh.face_offsets.astype(np.int64)

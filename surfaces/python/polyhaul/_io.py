@@ -60,15 +60,15 @@ def read(
     """Read a scene from a file.
 
     The arrays are views of the memory that the file was parsed into, and read-only by default. The GIL is released
-    while reading, and Ctrl-C works. Exceptions raised by callbacks and file objects are propagated unchanged.
+    while reading, and Ctrl-C interrupts the call. Exceptions raised by callbacks and file objects are propagated
+    unchanged.
 
     Args:
         source: a path, a URL or a chain of them (fsspec), bytes (any buffer; it is not copied, and must not change
             while reading), or a file object in binary mode, which is read from its current position in calls of at
             least 64 KiB, on this thread. Compressed data (gzip, zstd, lz4) is detected.
         format: ``"obj"``, ``"ply"``, ``"stl"``, ``"xyz"`` and so on; ``None`` infers it from the name, including the
-            name of a file object, or from the content. Data without a dedicated array is in ``vertex_columns`` and
-            ``face_columns`` of the mesh, and in ``scene.tables``.
+            name of a file object, or from the content.
         flatten: whether to convert a pbrt scene to meshes and objects with transforms, one per shape and instance,
             without spheres, curves, lights and so on. ``False`` keeps everything, as ``scene.render``.
         forward_axis, up_axis, scale: rotate the scene so that these axes face forward and up (``"Y"`` and ``"Z"`` for
@@ -85,7 +85,8 @@ def read(
             :class:`polyhaul.PolyhaulWarning` is issued.
 
     Returns:
-        The scene. ``scene.report`` has the measurements and all warnings.
+        The scene. ``scene.report`` has the measurements and all warnings. Data without a dedicated array is in
+        ``vertex_columns`` and ``face_columns`` of the mesh, and in ``scene.tables``.
 
     Raises:
         polyhaul.MalformedError: the data is invalid; the exception includes the location.
@@ -113,7 +114,7 @@ def write(
     """Write a scene, a mesh, or positions and faces to a file.
 
     Files are replaced atomically. The GIL is released while writing; other threads must not change arrays of the scene.
-    Ctrl-C works and leaves the old file unchanged.
+    Ctrl-C interrupts the call and leaves the old file unchanged.
 
     A ``Scene()`` has Blender's axes and is rotated to the axes of OBJ files unless ``forward_axis`` and ``up_axis`` are
     set. Scenes read from files are not rotated, and neither are single meshes: their coordinates are written unchanged.

@@ -141,16 +141,16 @@ class Material:
     anisotropy: float | None = None
     #: ``anisor``: anisotropy rotation.
     anisotropy_rotation: float | None = None
-    #: Whether alpha is blended or ignored; ``None`` uses the opacity, as in MTL. From glTF, like the next four
-    #: parameters.
+    #: Whether alpha is blended. If ``False``, alpha is ignored; if ``None``, blending depends on ``opacity``, as in
+    #: MTL. Set by glTF only.
     alpha_blended: bool | None = None
-    #: The alpha threshold: the surface is opaque at or above it, and invisible below.
+    #: The alpha threshold: the surface is opaque at or above it, and invisible below. Set by glTF only.
     alpha_cutoff: float | None = None
-    #: Whether back faces are hidden.
+    #: Whether back faces are culled. Set by glTF only.
     single_sided: bool = False
-    #: Whether the color is shown without lighting.
+    #: Whether the color is shown without lighting. Set by glTF only.
     unlit: bool = False
-    #: Application-specific data, as JSON.
+    #: Application-specific data, as JSON. Set by glTF only.
     extras: str | None = None
     #: ``map_aat``: texture anti-aliasing.
     texture_antialiasing: bool | None = None

@@ -1,4 +1,4 @@
-"""Meshes: positions and faces, with uvs and normals per corner, per vertex, per face or by index."""
+"""Meshes: positions and faces, with UVs and normals per corner, per vertex, per face or by index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: The mapping from corners to the values of an attribute. ``"point"`` is an alias of ``"vertex"``.
 Domain: TypeAlias = Literal["corner", "vertex", "point", "face", "indexed"]
 
-#: Element counts: positions, uvs, normals, faces, lines, points, curves.
+#: Element counts: positions, UVs, normals, faces, lines, points, curves.
 Counts: TypeAlias = tuple[int, int, int, int, int, int, int]
 
 
@@ -56,7 +56,7 @@ class Mesh(SurfaceMeasures):
         corner_normals: (c,) integers: the index of the normal of each corner, -1 for none. Implies ``"indexed"``.
         uvs: (m, 2) numbers, converted to float32; ``uv_domain`` determines ``m``.
         uv_domain: as ``normal_domain``.
-        corner_uvs: (c,) integers: the index of the uv of each corner, -1 for none. Implies ``"indexed"``.
+        corner_uvs: (c,) integers: the index of the UV of each corner, -1 for none. Implies ``"indexed"``.
         colors: (n, 3) or (n, 4) numbers, converted to float32: red, green, blue and alpha of each position, from 0 to 1.
             Unsigned integers are divided by the maximum of their type (uint8 by 255, uint16 by 65535). Signed integers
             must be from 0 to 255 and are divided by 255, unless only 0 and 1 occur. OBJ files usually contain sRGB, so
@@ -215,7 +215,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def uvs(self) -> Floats | None:
-        """(m, 2) float32; ``None`` if the mesh does not have uvs.
+        """(m, 2) float32; ``None`` if the mesh does not have UVs.
 
         Settable with the same number of rows; ``None`` removes them. See :meth:`set_uvs`.
         """
@@ -227,12 +227,12 @@ class Mesh(SurfaceMeasures):
 
     @property
     def uv_domain(self) -> Literal["corner", "vertex", "face", "indexed"] | None:
-        """The element that each row of ``uvs`` belongs to; ``None`` if the mesh does not have uvs."""
+        """The element that each row of ``uvs`` belongs to; ``None`` if the mesh does not have UVs."""
         return self._domain("uvs", "uv_domain")
 
     @property
     def corner_uvs(self) -> Indices | None:
-        """(c,) uint32: the index of the uv of each corner, :data:`polyhaul.NONE` for none.
+        """(c,) uint32: the index of the UV of each corner, :data:`polyhaul.NONE` for none.
 
         ``None`` if the domain is not ``"indexed"``.
         """
@@ -244,12 +244,12 @@ class Mesh(SurfaceMeasures):
         domain: Domain | None = None,
         corner_uvs: npt.ArrayLike | None = None,
     ) -> None:
-        """Replace the uvs, in any domain. The arguments are the same as for the constructor."""
+        """Replace the UVs, in any domain. The arguments are the same as for the constructor."""
         self._set_attribute("uvs", uvs, 2, "uv_domain", domain, "corner_uvs", corner_uvs)
 
     @property
     def uv_depths(self) -> Floats | None:
-        """(m,) float32: the third texture coordinate of each uv; ``None`` if the file does not have them."""
+        """(m,) float32: the third texture coordinate of each UV; ``None`` if the file does not have them."""
         return self._data.get("uv_depths")
 
     @property
@@ -393,7 +393,7 @@ class Mesh(SurfaceMeasures):
 
     @property
     def line_uvs(self) -> Indices | None:
-        """(c,) uint32: the index of the uv of each polyline corner; ``None`` if the file does not have them."""
+        """(c,) uint32: the index of the UV of each polyline corner; ``None`` if the file does not have them."""
         uvs: Indices | None = self._data["lines"][2]
         return uvs
 
@@ -464,7 +464,7 @@ class Mesh(SurfaceMeasures):
 
         Args:
             changes: arguments of the constructor. Faces of shape (f, k) also replace ``face_offsets``. New normals or
-                uvs keep their domain unless a new one is passed. ``None`` removes an attribute.
+                UVs keep their domain unless a new one is passed. ``None`` removes an attribute.
 
         Raises:
             ValueError, TypeError: as in the constructor, and if an unchanged array does not match the new ones.
@@ -491,11 +491,11 @@ class Mesh(SurfaceMeasures):
         Args:
             name: ``"uvs"`` (c, 2), ``"normals"`` (c, 3), ``"colors"`` (c, 4), or the name of a vertex or face column,
                 (c,) or (c, k).
-            missing: the value for corners without a uv or a normal.
+            missing: the value for corners without a UV or a normal.
             threads: worker threads; ``None`` uses all cores.
 
         Returns:
-            A new, writable array; ``None`` if the mesh does not have the uvs, normals or colors.
+            A new, writable array; ``None`` if the mesh does not have the UVs, normals or colors.
 
         Raises:
             KeyError: the mesh does not have a column of this name.
@@ -524,11 +524,11 @@ class Mesh(SurfaceMeasures):
         return all(_arrays.same(own, theirs) for own, theirs in pairs)
 
     def weld(self, *, threads: int | None = None) -> Mesh:
-        """Return a mesh with one index per corner, as required by graphics hardware.
+        """Return a mesh with a single index per corner, as graphics hardware requires.
 
-        Uvs and normals are per vertex, and a position is repeated for each distinct combination of uv and normal.
-        Vertices are in order of first use by a corner, followed by positions that faces do not use. Group statements of
-        a file are dropped.
+        Each distinct combination of the indices of a position, a UV and a normal becomes a vertex; equal positions with
+        different indices are not merged. Vertices are in order of first use by a corner, followed by positions that
+        faces do not use. Group statements of a file are dropped.
         """
         return self._changed(_polyhaul.mesh_weld(self._without_statements()._to_native(), threads))
 
@@ -551,8 +551,8 @@ class Mesh(SurfaceMeasures):
     def has_clean_faces(self, *, threads: int | None = None) -> bool:
         """Return whether all faces have distinct positions, and no two faces have the same positions.
 
-        Blender and other programs drop faces of meshes that are not clean. Faces are compared by hash, so a collision
-        could report a clean mesh as not clean, though this does not occur in practice.
+        Blender and other programs drop degenerate and duplicate faces on import. Faces are compared by hash, so a
+        collision could report a clean mesh as not clean, though this does not occur in practice.
         """
         return _polyhaul.mesh_is_clean(self._to_native(), threads)
 
@@ -615,7 +615,7 @@ class Mesh(SurfaceMeasures):
         return mesh
 
     def _slot_materials(self) -> list[Material | None] | None:
-        """Return the materials for an object that shows the mesh, with ``None`` for unused ones.
+        """Return the materials for an object of the mesh, with ``None`` for unused ones.
 
         Return ``None`` if the mesh does not have materials.
         """
@@ -771,7 +771,7 @@ class Mesh(SurfaceMeasures):
         self._set(**{name: or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)})
 
     def _faces_with(self, name: str, indices: Indices | None) -> Streams:
-        """Return the face streams with new indices of uvs or normals."""
+        """Return the face streams with new indices of UVs or normals."""
         offsets, positions, uvs, normals = self._faces
         return (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
 

@@ -31,7 +31,7 @@ BATCH = 1 << 16
 class Part:
     """A part of a scene, such as an object of a file, in the conventions most programs use.
 
-    It has its own positions; uvs and normals per corner; materials and smoothing per face; and edges. Created by
+    It has its own positions; UVs and normals per corner; materials and smoothing per face; and edges. Created by
     :meth:`Scene.parts`. The arrays are read-only.
     """
 
@@ -66,7 +66,7 @@ class Part:
     corner_positions: Indices
     #: (f + 1,) uint32: the first corner of each face, followed by the number of corners.
     face_offsets: Indices
-    #: (c, 2) float32: the uv of each corner; ``None`` if the part does not have uvs.
+    #: (c, 2) float32: the UV of each corner; ``None`` if the part does not have UVs.
     uvs: Floats | None
     #: (c, 3) float32: the normal of each corner, NaN where missing; ``None`` if the part does not have normals.
     normals: Floats | None

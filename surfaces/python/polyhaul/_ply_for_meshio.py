@@ -46,7 +46,7 @@ class _Header(NamedTuple):
 
 
 def read_ply(data: bytes) -> Any:
-    """Read a PLY file like meshio: as blocks of faces of equal size, and columns per point and per cell."""
+    """Read a PLY file like meshio: as blocks of faces with the same number of corners, and columns."""
     import meshio
 
     header = _header(data)

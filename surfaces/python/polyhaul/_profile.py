@@ -31,7 +31,7 @@ class Verdict:
 
     #: The main cause, as a short fixed name such as ``"parse"`` or ``"host"``; ``"unknown"`` if no cause dominates.
     bound: str
-    #: The share of the main cause in the time of the cores, 0 to 1.
+    #: The fraction of the cores' time, from 0 to 1, attributed to the main cause.
     share: float
     #: The elapsed time of the jobs in seconds, excluding other work in the block.
     seconds: float

@@ -25,8 +25,8 @@ class Warning:
     code: str
     #: The description of the problem.
     message: str
-    #: ``"note"`` if the format cannot store something and users expect that, ``"loss"`` if data that the format can
-    #: store was changed or dropped, ``"fault"`` if the file violates its format.
+    #: ``"note"`` for data that users do not expect the format to store, ``"loss"`` if data that the format can store
+    #: was changed or dropped, ``"fault"`` if the file violates its format.
     severity: Literal["note", "loss", "fault"] = "note"
     #: The file, as passed by the caller.
     path: str | None = None

@@ -58,9 +58,9 @@ def savetxt(
         1 2.500
         3 4.000
 
-    The GIL is released while writing; other threads must not change the array. Ctrl-C works. Files are replaced
-    atomically. Arrays in native byte order are not copied if their strides are not negative. Text (``str``) is copied,
-    as UTF-8.
+    The GIL is released while writing; other threads must not change the array. Ctrl-C interrupts the call. Files are
+    replaced atomically. Arrays in native byte order are not copied if their strides are not negative. Text (``str``) is
+    copied, as UTF-8.
 
     Args:
         fname: a path, a URL, or a file object in binary or text mode.
@@ -112,8 +112,8 @@ def format_rows(
         >>> bytes(polyhaul.format_rows("{flag:y/n} {value:.2f}\n", records))
         b'y 1.50\nn -20.25\n'
 
-    The GIL is released while formatting; other threads must not change the records or ``out``. Ctrl-C works. Records in
-    native byte order are not copied.
+    The GIL is released while formatting; other threads must not change the records or ``out``. Ctrl-C interrupts the
+    call. Records in native byte order are not copied.
 
     Args:
         template: the text of each record. ``{name}`` is the shortest representation of the value that round-trips;

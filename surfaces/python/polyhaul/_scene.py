@@ -66,7 +66,7 @@ class Object:
 
     Args:
         name: the name.
-        mesh: the mesh that the object shows.
+        mesh: the mesh of the object.
         transform: (4, 4) numbers: a matrix that multiplies column vectors from the left, as rows; ``None`` for no
             transform.
         materials: the materials of the slots: materials, names, or ``None`` for empty slots. If the argument itself is
@@ -101,9 +101,9 @@ class Object:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh that the object shows. Objects of a file are sections of one mesh.
+        """The mesh of the object. Objects of a file are sections of one mesh.
 
-        Settable; the object then shows the whole new mesh.
+        Settable; the object then uses the whole new mesh.
         """
         return self._mesh
 
@@ -152,7 +152,7 @@ class Object:
     def to_mesh(self, *, used_only: bool = False) -> Mesh:
         """Return the object as a separate mesh.
 
-        The mesh has the positions, uvs and normals of the object's section, indices from 0, the object's materials, and
+        The mesh has the positions, UVs and normals of the object's section, indices from 0, the object's materials, and
         material slots and smooth flags instead of statements. The transform is not applied (see
         :meth:`polyhaul.Mesh.transform`).
 
@@ -242,7 +242,7 @@ class Objects(Items[Object], MutableSequence[Object]):
 
 
 class Scene:
-    """A scene: meshes, objects that show them, and materials.
+    """A scene: meshes, objects that refer to them, and materials.
 
     A new scene has Blender's axes: Y faces forward, Z points up. OBJ files use -Z and Y, so :func:`polyhaul.write`
     rotates the output, like Blender. To keep the coordinates unchanged, pass the axes of the scene
@@ -347,7 +347,8 @@ class Scene:
         """The objects, in order. Also accessible by name: ``scene.objects["Cube"]``.
 
         The list is mutable (``scene.objects.append(polyhaul.Object("Cube", mesh))``, ``del scene.objects["Cube"]``,
-        ``scene.objects.sort()``) and settable. Meshes are removed together with the last object that shows them.
+        ``scene.objects.sort()``) and settable. Meshes are removed together with the last object that refers to
+        them.
 
         The objects of an OBJ file are sections of one mesh. If some of them are removed or reordered, each is written
         as a separate mesh, without its groups.
@@ -385,16 +386,16 @@ class Scene:
         transform: npt.ArrayLike | None = None,
         materials: Iterable[Material | str | None] | None = None,
     ) -> Object:
-        """Add an object that shows ``mesh``. A mesh that is added several times is stored once.
+        """Add an object for ``mesh``. A mesh that is added several times is stored once.
 
         The mesh of a file is added as one object, with the materials and the smoothing of its faces but without its
         object names and groups. Its arrays are shared, not copied. Objects that only have curves are written as ``g``,
         not ``o``.
 
         Args:
-            mesh: the mesh to show. It is not copied.
+            mesh: the mesh. It is not copied.
             name: the name; ``"Object"`` and a number by default.
-            mesh_name: the name of the mesh, which is written if ``export_object_groups`` is set.
+            mesh_name: the name of the mesh, which is written if ``object_groups`` is set.
             transform: (4, 4) numbers: a matrix that multiplies column vectors from the left, as rows, like
                 ``Object.matrix_world`` in Blender; ``None`` to write the positions unchanged.
             materials: the materials of the slots: materials, names of materials, or ``None`` for empty slots. A name
@@ -445,13 +446,14 @@ class Scene:
         """Split the meshes of the scene by object, in the conventions most programs use: see :class:`Part`.
 
         Another thread prepares the next parts in the background, so only a few parts are in memory at a time.
-        Preparation starts with the first ``next()``. A mesh shown by several objects is a single part with the name of
-        the first object. Transforms are not applied. Third uv coordinates and the uvs of polylines are dropped.
+        Preparation starts with the first ``next()``. A mesh that several objects refer to is a single part with the
+        name of the first object. Transforms are not applied. Third texture coordinates and the UVs of polylines are
+        dropped.
 
         Args:
             by_object: split at objects of a file.
             by_group: split at face groups.
-            missing_uv: the value for corners without a uv.
+            missing_uv: the value for corners without a UV.
             normals: whether to include normals.
             unused_positions: whether to keep positions that elements do not use.
             threads: worker threads; ``None`` uses all cores.

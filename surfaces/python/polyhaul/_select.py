@@ -24,7 +24,7 @@ _STORED = {"uvs": ("uv_domain", "corner_uvs"), "normals": ("normal_domain", "cor
 
 
 def arguments_of(mesh: Mesh) -> dict[str, Any]:
-    """Return the constructor arguments for a mesh, except groups of a file and third uv coordinates."""
+    """Return the constructor arguments for a mesh, except groups of a file and third texture coordinates."""
     return {
         "positions": mesh.positions,
         "corner_positions": mesh.corner_positions if mesh.face_count else None,

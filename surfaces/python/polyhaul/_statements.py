@@ -1,6 +1,6 @@
 """The statements of OBJ text: their locations, and the numbers of vertex statements as float64.
 
-Meshes store normals, uvs and colors as float32. This module provides the float64 numbers for libraries that return
+Meshes store normals, UVs and colors as float32. This module provides the float64 numbers for libraries that return
 them.
 """
 

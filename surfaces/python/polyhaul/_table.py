@@ -125,7 +125,7 @@ class Table:
     def take(self, rows: npt.ArrayLike, *, threads: int | None = None) -> Table:
         """Return the rows selected by a mask or by indices, in the order of the indices.
 
-        Like ``table[rows]``, with a number of threads.
+        Like ``table[rows]``, with control over the number of threads.
 
         Raises:
             IndexError: an index is out of range, or the mask has a different length.

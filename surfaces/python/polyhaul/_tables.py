@@ -80,7 +80,7 @@ def read_table(
         >>> table.names, table["level"]
         (('x', 'y', 'level'), array([7, 8]))
 
-    Each column is a separate, writable array. The GIL is released while reading, and Ctrl-C works.
+    Each column is a separate, writable array. The GIL is released while reading, and Ctrl-C interrupts the call.
 
     Args:
         source: as for :func:`polyhaul.read`: a path, a URL, bytes, or a file object in binary mode; compressed or not.
@@ -228,7 +228,7 @@ def loadtxt(
         fname: a path, a URL, bytes, a file object in binary or text mode, or an iterable of lines; compressed or not.
         dtype: integers of 8 to 64 bits, float32 or float64, or a structured type of these.
         comments: the prefix of comments, a single string; ``None`` disables comments.
-        delimiter: the delimiter of values, a single character; ``None`` for any whitespace.
+        delimiter: the field delimiter, a single character; ``None`` for any whitespace.
         skiprows: the number of lines to skip at the start, including comments.
         usecols: the columns to read, from 0.
         unpack: whether to return the columns instead of the rows.

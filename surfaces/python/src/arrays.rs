@@ -2,8 +2,8 @@
 //! Python's buffers as slices that the library reads.
 //!
 //! `surfaces/python/polyhaul/_arrays.py` determines shapes and element types, or `fitting` accepts them unchanged; only
-//! safety is checked here. This module never writes to memory that the other side can see. Python may write to memory
-//! that it owns ([`Array::owned`]).
+//! safety is checked here. The library writes to Python's memory only through [`Room`]; Python writes to the library's
+//! memory only if it owns it or was given writable arrays ([`Array::owned`], [`Array::from_values`]).
 
 use bytemuck::{NoUninit, Pod};
 use polyhaul::model;
@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Memory of the library as a buffer of bytes. It lives as long as any view of it.
+/// Memory of the library as a buffer of bytes. The memory lives as long as any view of it.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct Array {
     start: NonNull<u8>,
@@ -66,7 +66,7 @@ impl Array {
         Array { start, length, is_shared: true, _owner: Box::new(owner) }
     }
 
-    /// Shares the values of an array. If Python may write to them, the library uses them only while it is called.
+    /// Shares the values of an array. If Python may write to them, the library may use them only during a call.
     pub(crate) fn from_values<T: NoUninit + Send + Sync>(values: &model::Array<T>, is_writable: bool) -> Array {
         Array { is_shared: !is_writable, ..Array::new(values.clone()) }
     }
@@ -204,8 +204,8 @@ impl<T: Row> Room<T> {
     #[allow(clippy::mut_from_ref, reason = "the memory is Python's; who shares it is the caller's business")]
     pub(crate) unsafe fn part(&self, start: usize, count: usize) -> Option<&mut [T]> {
         let end = start.checked_add(count).filter(|end| *end <= self.0.count)?;
-        // SAFETY: `get` checked type, alignment and contiguity, the range is inside, and the memory stays valid while
-        // the buffer is held; the caller promises the rest. All bit patterns are values of `T`.
+        // SAFETY: `get` checked type, alignment and contiguity, the range was checked above, and the memory stays valid
+        // while the buffer is held; the caller ensures exclusive access. All bit patterns are values of `T`.
         Some(unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().add(start), end - start) })
     }
 }

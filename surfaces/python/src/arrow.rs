@@ -160,14 +160,14 @@ fn primitive<T: ArrowPrimitiveType>(values: model::Array<T::Native>) -> Result<A
 #[pyfunction]
 pub(crate) fn table_from_arrow(py: Python<'_>, capsule: &Bound<'_, PyCapsule>) -> PyResult<TableOut> {
     let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-    // SAFETY: a capsule of this name contains such a stream, which belongs to the first consumer that takes it; an
-    // empty stream is left behind. The capsule lives as long as this call.
+    // SAFETY: a capsule of this name contains such a stream, which belongs to the first consumer that takes it and
+    // leaves an empty stream in its place. The capsule lives at least as long as this call.
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) };
     let mut reader = reader.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let schema = reader.schema();
     let mut columns = schema.fields().iter().map(|field| Growing::new(field)).collect::<PyResult<Vec<_>>>()?;
     let mut row_count = 0;
-    // Detach: the producer may wait for a thread that needs the interpreter, and attaches by itself if it needs Python.
+    // Detach: the producer may wait for a thread that needs the interpreter; if it needs Python, it attaches by itself.
     loop {
         py.check_signals()?;
         let next;

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 use std::ffi::OsString;
 
-/// Runs the command with these words, the first being the program name; returns the exit code. It installs signal
-/// handlers, so the interpreter should exit afterwards.
+/// Runs the command with these arguments, starting with the program name, and returns the exit code. The command
+/// installs signal handlers, so the interpreter should exit afterwards.
 #[pyfunction]
 pub(crate) fn run_command(py: Python<'_>, words: Vec<OsString>) -> u8 {
     py.detach(|| polyhaul_cli::main(words))

@@ -80,7 +80,7 @@ struct Sizes {
     faces: usize,
 }
 
-/// Accepts normals or uvs, with their domain and indices.
+/// Accepts normals or UVs, with their domain and indices.
 fn attribute<const N: usize>(
     value: &Argument<'_>,
     domain: &Argument<'_>,

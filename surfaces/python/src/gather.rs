@@ -1,4 +1,4 @@
-//! Gathers rows from several columns by index in parallel. numpy gathers one column after the other on one thread.
+//! Gathers rows from several columns by index, in parallel. numpy gathers the columns sequentially, on one thread.
 
 use crate::arrays::{Held, Room, Row};
 use crate::job::{self, Job};
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Rows to gather at a time, so that their indices stay in the cache from column to column.
+/// The number of rows to gather at a time, small enough that their indices stay in the cache from column to column.
 const BLOCK_ROWS: usize = 1 << 13;
 
 /// Fills each output with the rows of its column that `rows` selects. Columns may contain numbers of any type, passed
@@ -47,10 +47,10 @@ impl<T: Row> Pick for (Held<T>, Room<T>) {
 
     unsafe fn pick(&self, rows: &[i64], start: usize) -> bool {
         let values = self.0.as_ref();
-        // SAFETY: the caller promises exclusive access.
+        // SAFETY: the caller ensures exclusive access.
         let Some(out) = (unsafe { self.1.part(start, rows.len()) }) else { return false };
         for (slot, &row) in out.iter_mut().zip(rows) {
-            // A negative index becomes one that is out of range.
+            // As `usize`, a negative index is out of range.
             let Some(value) = values.get(row as usize) else { return false };
             *slot = *value;
         }
@@ -85,7 +85,7 @@ fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool
             let start = next.fetch_add(BLOCK_ROWS, Ordering::Relaxed);
             let Some(rows) = rows.get(start..).filter(|rows| !rows.is_empty()) else { return };
             let rows = rows.get(..BLOCK_ROWS).unwrap_or(rows);
-            // SAFETY: each start is handed out once, so blocks do not overlap.
+            // SAFETY: `next` returns each start once, so blocks do not overlap.
             if job.is_cancelled() || !columns.iter().all(|column| unsafe { column.0.pick(rows, start) }) {
                 is_fine.store(false, Ordering::Relaxed);
                 return;

@@ -18,7 +18,7 @@ pub(crate) fn with_keywords(hint: &str) -> String {
             rest = after;
             continue;
         };
-        // A value follows only within quotes, or after a format.
+        // A value follows only within backticks, or after the flag of a format.
         let value = match more.find(['`', ',', ';']).unwrap_or(more.len()) {
             size if before.ends_with('`') || row.name == "format" => &more[..size],
             _ => "",
@@ -29,7 +29,7 @@ pub(crate) fn with_keywords(hint: &str) -> String {
     text + rest
 }
 
-/// Finds the option of a flag without its dashes.
+/// Finds the option of a flag, which is given without its leading dashes.
 fn row_of(flag: &str) -> Option<OptionRow> {
     let name = flag.replace('-', "_");
     let positive = name.strip_prefix("no_").unwrap_or(&name);

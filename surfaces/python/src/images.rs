@@ -48,7 +48,7 @@ pub(crate) struct ImageIn(SamplesIn, (usize, usize, usize), String, bool, Beside
 #[derive(FromPyObject)]
 struct BesideIn(Vec<(String, String, PlaneIn)>, Vec<(String, String)>, Vec<(String, String, Vec<u8>)>);
 
-/// Samples of a channel; 16-bit floats arrive as their bits.
+/// Samples of a channel; 16-bit floats are passed as their bits.
 struct PlaneIn(ChannelSamples);
 
 /// Samples of any supported type.

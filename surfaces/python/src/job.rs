@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// The interval between checks for signals and progress reports.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Time for cancelled work to stop, unless it has open files. Then it is abandoned.
+/// The time that cancelled work has to stop before it is abandoned. Work that holds open files is never abandoned.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A call that the work requests from the calling thread.
@@ -32,8 +32,8 @@ type Task = Box<dyn FnOnce(Python<'_>) -> PyResult<()> + Send>;
 pub(crate) struct Caller(Sender<Task>);
 
 impl Caller {
-    /// Calls `task` on the calling thread. Fails if `task` raised or the caller left; [`run`] then raises the
-    /// exception, whatever the work does with the error.
+    /// Calls `task` on the calling thread. Fails if `task` raised an exception or the caller no longer waits; [`run`]
+    /// then raises the exception, whatever the work does with the error.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         task: impl FnOnce(Python<'_>) -> PyResult<T> + Send + 'static,
@@ -41,7 +41,7 @@ impl Caller {
         let (reply, answer) = mpsc::sync_channel(1);
         let stopped = || io::Error::other("the caller stopped");
         let task = move |py: Python<'_>| {
-            // The receiver exists unless the work has ended meanwhile.
+            // Fails only if the work has ended and dropped the receiver.
             let _ = reply.send(task(py)?);
             Ok(())
         };
@@ -85,7 +85,8 @@ impl Job {
     /// Marks files as open, so that the caller waits for the work. Fails if the job was cancelled before.
     pub(crate) fn hold(&self) -> Result<()> {
         self.holds.store(true, Ordering::Relaxed);
-        // Set first and check then; the caller uses the opposite order, so one of the two sees the other.
+        // This thread sets `holds` and then checks for cancellation; the caller cancels and then checks `holds`. So at
+        // least one of the two sees the other's store.
         fence(Ordering::SeqCst);
         self.cancel.check()
     }
@@ -145,7 +146,7 @@ impl Waiting<'_> {
             let result = match py.detach(move || tasks.recv_timeout(STEP)) {
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => Ok(()),
-                // After an exception, drop tasks instead of calling them, which is an error for the work.
+                // After an exception, drop tasks instead of calling them, so that `ask` fails in the work.
                 Ok(_) if self.failure.is_some() => Ok(()),
                 Ok(task) => task(py),
             };

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::collections::TryReserveError;
 
-/// A mesh of the library. It never changes, unless Python may write to its arrays. The arrays are shared, so views of
+/// A mesh of the library, which never changes unless Python may write to its arrays. The arrays are shared, so views of
 /// them may outlive the mesh.
 #[pyclass(frozen, module = "polyhaul._polyhaul")]
 pub(crate) struct NativeMesh {
@@ -62,7 +62,7 @@ impl NativeMesh {
 }
 
 impl NativeMesh {
-    /// Wraps a mesh with arrays of Python.
+    /// Wraps a mesh whose arrays are in Python's memory.
     fn of_python(mesh: Mesh) -> NativeMesh {
         NativeMesh { mesh, is_writable: false }
     }
@@ -129,7 +129,7 @@ pub(crate) struct MeshOut {
     face_columns: Vec<ColumnOut>,
 }
 
-/// Faces or lines for Python: offsets, and the position, uv and normal indices of each corner.
+/// Faces or lines for Python: offsets, and the position, UV and normal indices of each corner.
 #[derive(IntoPyObject)]
 struct ElementsOut(Array, Array, Array, Array);
 
@@ -184,7 +184,7 @@ fn domain_name(domain: Domain) -> Option<&'static str> {
     DOMAINS.iter().find(|(candidate, _)| *candidate == domain).map(|(_, name)| *name)
 }
 
-/// Copies the arrays of a mesh that it does not own, except columns.
+/// Copies the borrowed arrays of a mesh, except columns, so that the mesh owns them.
 fn own(mesh: &mut Mesh) -> Result<(), TryReserveError> {
     each_array!(mesh, array => array.to_mut().map(drop)?);
     Ok(())

@@ -1,5 +1,5 @@
-//! Options from Python: names and texts of the library's table of options, set one at a time. Checks that depend on
-//! Python types are in `surfaces/python/polyhaul/_options.py`.
+//! Options from Python: names and values from the library's table of options, as strings, set one at a time. Checks
+//! that depend on Python types are in `surfaces/python/polyhaul/_options.py`.
 
 use polyhaul::model::{Axis, Bounds, Scalar};
 use polyhaul::options::{
@@ -51,7 +51,7 @@ pub(crate) fn format_names() -> Vec<&'static str> {
     Format::ALL.map(Format::name).into()
 }
 
-/// The format for a file name, by its extension; the extension of a compression may follow.
+/// The format for a file name, by its extension, which the extension of a codec may follow.
 #[pyfunction]
 pub(crate) fn format_of_name(name: &str) -> Option<&'static str> {
     Format::of_path(Path::new(name)).map(Format::name)
@@ -125,7 +125,7 @@ impl NativeReadOptions {
         READ_ROWS.iter().find(|row| row.is_named(name)).and_then(|row| self.options.value(row))
     }
 
-    /// Selects columns. Not settable as text, where names could not contain commas or be numbers.
+    /// Selects columns. They are not set as text, because names in text cannot contain commas or be numbers.
     fn set_columns(&mut self, columns: Vec<ColumnKey>) {
         let name = |column| match column {
             ColumnKey::Index(index) => ColumnName::Index(index),

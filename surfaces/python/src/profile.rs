@@ -1,8 +1,8 @@
 //! Records jobs for Python: the native half of `surfaces/python/polyhaul/_profile.py`, which has the public classes.
 //!
-//! While recording, a profile is a trace of the library and the sum of its jobs' reports. After its end it is a
-//! recording and a verdict, which never change. The profile of a job is a variable of Python's context, looked up on
-//! the calling thread ([`trace`], [`note`]). No jobs are run here.
+//! While recording, a profile is a trace of the library and the sum of its jobs' reports. After its end, it is a
+//! recording and a verdict, which never change. The current profile is a variable of Python's context, which is looked
+//! up on the thread that starts a job ([`trace`], [`note`]). No jobs are run here.
 
 use crate::errors;
 use polyhaul::report::{self, Ceilings, Document, Heading, Sampler, Verdict};
@@ -103,7 +103,7 @@ impl NativeProfile {
 
     /// The calls on each source and sink, sorted by waiting time in descending order.
     fn files<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        // Omit files that were opened but never used, such as one whose bytes come from elsewhere.
+        // Omit files that were opened but never read or written.
         let is_used = |file: &&FileUse| file.calls.calls > 0 || file.calls.waiting_ns > 0;
         let mut files: Vec<&FileUse> = self.ended()?.recording.files.iter().filter(is_used).collect();
         files.sort_by_key(|file| Reverse((file.calls.waiting_ns, file.calls.calls)));

@@ -23,8 +23,8 @@ pub(crate) struct NativeRender {
     places32: OnceLock<Places32>,
 }
 
-/// An entity: its class or name, for textures the class and type, its transforms at shutter open and close, its color
-/// space, the medium around it, and its `Attribute` parameters.
+/// An entity: its class or name; for textures, also the class and the type; its transforms at shutter open and close,
+/// its color space, the medium around it, and its `Attribute` parameters.
 #[derive(IntoPyObject)]
 struct EntityOut(
     String,
@@ -99,7 +99,7 @@ impl NativeRender {
         self.render().materials.get(index).map(|material| material.is_named).ok_or_else(missing)
     }
 
-    /// The index of the attributes before those at `index` that are still in effect.
+    /// The index of the previous attributes in the chain that ends at `index`; `None` at its start.
     fn attribute_before(&self, index: usize) -> PyResult<Option<u32>> {
         self.render().attributes.get(index).map(|attribute| attribute.before).ok_or_else(missing)
     }
@@ -150,7 +150,7 @@ impl NativeRender {
         self.render().transform_times
     }
 
-    /// The world transform of a transform node, in double and single precision; of the identity for `None`.
+    /// The world transform of a node, in double and single precision; `None` means the identity node.
     fn place(&self, py: Python<'_>, transform: Option<usize>) -> PyResult<(Matrix4, Matrix4<f32>)> {
         let render = self.render();
         let transform = transform.map_or(Motion::IDENTITY.start, |index| render.transform(index));
@@ -273,7 +273,7 @@ fn all_of<M>(render: &Render, of: impl Fn(&Instance) -> M) -> Result<Vec<M>> {
     Ok(values)
 }
 
-/// One of the entities that a scene has once; the outer `None` means that the kind is unknown.
+/// An entity of a kind that a scene has at most once; the outer `None` means that the kind is unknown.
 fn setting<'a>(render: &'a Render, kind: &str) -> Option<&'a Option<Entity>> {
     Some(match kind {
         "camera" => &render.camera,
@@ -306,7 +306,7 @@ fn parameters<'a>(render: &'a Render, kind: &str, index: usize) -> Option<Parame
     }
 }
 
-/// The indices of the transforms at both ends; `None` for the identity.
+/// The indices of the transforms at shutter open and close; `None` for the identity.
 fn nodes(render: &Render, motion: Motion) -> [Option<usize>; 2] {
     [motion.start, motion.end].map(|transform| render.transform_index(transform))
 }

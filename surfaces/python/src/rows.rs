@@ -18,7 +18,7 @@ use pyo3::types::PyDict;
 #[pyo3(from_item_all)]
 pub(crate) struct RowsIn {
     template: PyBackedStr,
-    /// `numpy` or `older numpy` for `printf` in that dialect; otherwise named fields.
+    /// `numpy` or `older numpy` for `printf` conversions in that dialect; otherwise the template has named fields.
     notation: PyBackedStr,
     columns: Vec<Values>,
     /// The column names, for named fields.
@@ -136,8 +136,8 @@ impl Values {
                 let stride = usize::try_from(*stride).map_err(|_| unfit())?;
                 let span = (count - 1).checked_mul(stride).and_then(|span| span.checked_add(kind.bytes()));
                 let start = buffer.buf_ptr().cast::<u8>().cast_const();
-                // SAFETY: the buffer protocol guarantees that all values are there, in a single allocation; the memory
-                // stays valid while the buffer is held. Callers must not write to it meanwhile.
+                // SAFETY: the buffer protocol guarantees that all values are in a single allocation; the memory stays
+                // valid while the buffer is held. Callers must not write to it meanwhile.
                 unsafe { std::slice::from_raw_parts(start, span.ok_or_else(unfit)?) }
             }
         };

@@ -1,4 +1,4 @@
-//! Scans: batches of selected rows, which a thread reads ahead while Python processes the previous one. They are
+//! Scans: batches of selected rows. A thread reads the next batch while Python processes the previous one. Batches are
 //! returned as columns, or as a stream of Arrow's C interface, which can be read without Python.
 
 use crate::arrow;
@@ -103,7 +103,7 @@ impl NativeBatches {
             (None, Some(memory)) => Input::Shared(memory.clone(), source.name),
             (None, None) => return Err(PyRuntimeError::new_err("no source")),
         };
-        // Capacity 1: a batch waits in the channel while the next one is read.
+        // With a capacity of 1, a batch waits in the channel while the next one is read.
         let (sender, messages) = mpsc::sync_channel(1);
         let work = move || {
             let reader = polyhaul::Reader::new(input).options(&options);

@@ -99,7 +99,8 @@ impl Source {
 }
 
 impl Target {
-    /// Converts to an output of the library. If it creates a file, the job must finish that file before it may end.
+    /// Converts to an output of the library. If the output creates a file, marks the job as holding it, so that the job
+    /// is not abandoned before the file is finished.
     pub(crate) fn output(self, job: &Job) -> polyhaul::Result<Output> {
         let (output, is_file) = self.open(job);
         if is_file {
@@ -108,8 +109,8 @@ impl Target {
         Ok(output)
     }
 
-    /// Converts to an output of the library; also returns whether it creates a file. Pipes do not: writing to them may
-    /// block, and leaves nothing behind.
+    /// Converts to an output of the library; also returns whether the output creates a file. A pipe does not: writing
+    /// to it may block, but leaves no incomplete file.
     pub(crate) fn open(self, job: &Job) -> (Output, bool) {
         let Target { path, write, flush, name } = self;
         let callback = |function| Callback::new(&job.caller, function);

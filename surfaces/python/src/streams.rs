@@ -43,7 +43,7 @@ impl Read for PythonReader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let requested_bytes = out.len();
         let bytes = self.0.ask(move |read| read_once(read, requested_bytes))?;
-        out[..bytes.len()].copy_from_slice(&bytes); // not longer: `read_once` saw to that
+        out[..bytes.len()].copy_from_slice(&bytes); // `read_once` returns at most `out.len()` bytes.
         Ok(bytes.len())
     }
 }

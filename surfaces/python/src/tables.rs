@@ -129,7 +129,7 @@ pub(crate) fn columns_from_python(columns: Vec<ColumnIn>) -> Vec<Column> {
     columns.into_iter().map(column).collect()
 }
 
-/// Makes columns cheap to clone.
+/// Makes columns cheap to clone, by sharing their arrays.
 pub(crate) fn share(columns: &mut [Column]) {
     for Column { values, offsets, .. } in columns {
         with_values!(values, array => array.share());

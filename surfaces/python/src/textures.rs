@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 #[derive(IntoPyObject)]
 pub(crate) struct Made<'py>(usize, usize, String, usize, Bound<'py, PyDict>);
 
-/// Converts an image to a texture. `settings` are names and texts of texture options.
+/// Converts an image to a texture. `settings` has the names and values of texture options, as strings.
 #[pyfunction]
 pub(crate) fn import_texture<'py>(
     py: Python<'py>,

@@ -25,10 +25,10 @@ from typing import Literal, TypeAlias, TypedDict
 
 import numpy.typing as npt
 
-#: Blender's names for the directions of axes, and short ones.
+#: Axis directions: short names, and Blender's names.
 AxisName: TypeAlias = Literal["X", "Y", "Z", "NEGATIVE_X", "NEGATIVE_Y", "NEGATIVE_Z", "-X", "-Y", "-Z"]
 
-#: Digits after the point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
+#: Digits after the decimal point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
 Digits: TypeAlias = int | Literal["shortest"]
 
 #: Bytes per second: a number, or text such as ``"500MB"``.
@@ -54,11 +54,14 @@ SPECIAL_TYPES = {
 #: What Python passes for these options in addition.
 MORE_TYPES = {"digits": "Sequence[Digits] | Mapping[str, Digits]", "part": "int"}
 MORE_DOCS = {
-    "bounds": "An array of 2 x 3 numbers.",
+    "bounds": "(2, 3) numbers: the minimum x, y, z, then the maximum.",
+    "columns": "Names, or indices from 0.",
     "comment": "``None`` is the same as empty.",
-    "digits": 'A dict has those of ``"positions"``, ``"uvs"``, ``"normals"`` and ``"colors"``, or of columns by name.',
+    "digits": (
+        'A dict sets the digits of ``"positions"``, ``"uvs"``, ``"normals"`` and ``"colors"``, or of columns by name.'
+    ),
     "missing": "``None`` is ``error``.",
-    "transform": "An array of 4 x 4, 3 x 4 or 3 x 3 numbers.",
+    "transform": "A (4, 4), (3, 4) or (3, 3) array.",
 }
 
 #: The names of the types of choices that :func:`polyhaul.import_texture` offers.
@@ -68,13 +71,14 @@ TEXTURE_TYPES = {
 
 #: Options that are not in the table: name, type and documentation.
 READ_EXTRAS = [
-    ("limits", "Limits | None", "Limits on what the data may request."),
-    ("read_rate", "Rate | None", "Read as from a device of so many bytes per second, such as ``\"500MB\"``, over all files."),
-    ("read_latency", "float | None", "Read as from a device that takes so many seconds for each call."),
+    ("limits", "Limits | None", "Resource limits."),
+    ("read_rate", "Rate | None",
+     "Simulate a device with this read rate, in bytes per second (such as ``\"500MB\"``), shared by all files."),
+    ("read_latency", "float | None", "Simulate a device with this latency per read call, in seconds."),
 ]
 WRITE_EXTRAS = [
-    ("write_rate", "Rate | None", "Write as to a device of so many bytes per second."),
-    ("write_latency", "float | None", "Write as to a device that takes so many seconds for each call."),
+    ("write_rate", "Rate | None", "Simulate a device with this write rate, in bytes per second, shared by all files."),
+    ("write_latency", "float | None", "Simulate a device with this latency per write call, in seconds."),
 ]
 
 
@@ -90,9 +94,9 @@ def generated() -> str:
         limits([row for row in ROWS if row.group == "limits"]),
         typed_dict("_SharedOptions", "TypedDict, total=False", "Options for reading and for writing.",
                    [row for row in rows if row.reads and row.writes], []),
-        typed_dict("_OnlyReadOptions", "TypedDict, total=False", "Options for reading alone.",
+        typed_dict("_OnlyReadOptions", "TypedDict, total=False", "Options only for reading.",
                    [row for row in rows if row.reads and not row.writes], READ_EXTRAS),
-        typed_dict("_OnlyWriteOptions", "TypedDict, total=False", "Options for writing alone.",
+        typed_dict("_OnlyWriteOptions", "TypedDict, total=False", "Options only for writing.",
                    [row for row in rows if row.writes and not row.reads], WRITE_EXTRAS),
         typed_dict("ReadOptions", "_SharedOptions, _OnlyReadOptions", READ_DOCS, [], []),
         typed_dict("WriteOptions", "_SharedOptions, _OnlyWriteOptions", WRITE_DOCS, [], []),
@@ -104,18 +108,18 @@ def generated() -> str:
 READ_DOCS = """\
 Keywords of :func:`polyhaul.read` and of all other functions that read.
 
-Those that do not apply to the format are ignored, and ``None`` leaves the default."""
+Options that do not apply to the format are ignored; ``None`` selects the default."""
 WRITE_DOCS = """\
 Keywords of :func:`polyhaul.write` and of all other functions that write.
 
-Those that do not apply to the format are ignored, and ``None`` leaves the default. With the defaults, an OBJ file that
-Blender wrote comes back with the same bytes."""
+Options that do not apply to the format are ignored; ``None`` selects the default. With the defaults, reading and
+writing an OBJ file exported by Blender reproduces it byte for byte."""
 CONVERT_DOCS = """\
 Keywords of :func:`polyhaul.convert`: :class:`polyhaul.ReadOptions` and :class:`polyhaul.WriteOptions`."""
 
 
 def choice(name: str, row: Row) -> str:
-    """The type of an option that is a choice. Without a value it has its default, so ``none`` is a word if that is not."""
+    """The type of an option that is a choice. ``"none"`` is a value only if the default is one of the choices."""
     has_none = row.is_optional and row.default in row.choices
     names = ", ".join(f'"{value}"' for value in [*row.choices, *(["none"] if has_none else [])])
     return f"#: {prose(row.docs).partition('. ')[0].rstrip('.')}.\n{name}: TypeAlias = Literal[{names}]\n"
@@ -123,10 +127,11 @@ def choice(name: str, row: Row) -> str:
 
 def limits(rows: list[Row]) -> str:
     """The class of limits."""
+    docs = "Resource limits for reading. A file that exceeds one raises :class:`polyhaul.LimitError`, which names it."
     lines = [
         "@dataclass(frozen=True, slots=True)",
         "class Limits:",
-        '    """Limits on what a file may demand; exceeding one raises a :class:`polyhaul.LimitError` that names it."""',
+        *docstring(docs),
         "",
     ]
     for row in rows:
@@ -141,7 +146,7 @@ def typed_dict(name: str, bases: str, docs: str, rows: list[Row], extras: list[t
     for row in rows:
         lines += [f"    {row.name}: {type_of(row)}", *docstring(docs_of(row))]
         if row.alias:
-            lines += [f"    {row.alias}: {type_of(row)}", *docstring(f"Another name of ``{row.name}``.")]
+            lines += [f"    {row.alias}: {type_of(row)}", *docstring(f"Alias of ``{row.name}``.")]
     for extra, type_name, text in extras:
         lines += [f"    {extra}: {type_name}", *docstring(text)]
     return "\n".join(lines).rstrip() + "\n"

@@ -78,6 +78,8 @@ def test_levels_change_the_size() -> None:
 
     assert size(9) < size(1)
     with pytest.raises(polyhaul.UsageError):
+        size(13)
+    with pytest.raises(ValueError, match="level is 99; expected 1 to 22"):
         size(99)
 
 

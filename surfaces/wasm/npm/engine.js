@@ -1,10 +1,10 @@
-// The WebAssembly module and its memory: instances, requests, answers, arrays. It knows no workers and no three.js, and
-// nothing but this file touches the memory of an instance.
+// The WebAssembly module and its memory: instances, requests, answers, arrays. This file is independent of workers and
+// three.js, and the only one that accesses the memory of an instance.
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Typed arrays by the names that answers have for them. */
+/** Typed arrays by their names in answers. */
 const ARRAYS = {
   i8: Int8Array,
   u8: Uint8Array,
@@ -18,13 +18,13 @@ const ARRAYS = {
   f64: Float64Array,
 };
 
-/** Numbers of a corner, by attribute. */
+/** The count of numbers per corner of each attribute. */
 export const ITEM_SIZES = { position: 3, normal: 3, color: 3, uv: 2 };
 
 /** Whether an instance can wait for promises (JavaScript Promise Integration). */
 export const canSuspend = typeof globalThis.WebAssembly?.Suspending === 'function';
 
-/** What is wrong with a file, and where: the fields of Rust's error, as numbers and texts. */
+/** A failure, with its location: the fields of the Rust error, as numbers and strings. */
 export class PolyhaulError extends Error {
   constructor({ message, ...details }) {
     const { hint } = details;
@@ -34,7 +34,7 @@ export class PolyhaulError extends Error {
   }
 }
 
-/** A module of Node's, which bundlers do not look for. */
+/** Loads a module of Node in a way that bundlers do not detect. */
 export function nodeModule(name) {
   return globalThis.process?.getBuiltinModule?.(`node:${name}`);
 }
@@ -62,7 +62,7 @@ export function diskFile({ path, size }) {
   };
 }
 
-/** A blob as a file; in workers only, where reading may wait. Parts are read at once: a call costs more than its bytes. */
+/** A blob as a file; only in workers, where reading may block. Reads large parts, because a call is slow. */
 export function blobFile(blob) {
   const PART = 4 << 20;
   const reader = new FileReaderSync();
@@ -82,11 +82,11 @@ export function blobFile(blob) {
   };
 }
 
-/** An instance of the module, which does one job at a time. */
+/** An instance of the module, which runs one job at a time. */
 export class Engine {
   /**
    * @param {WebAssembly.Module} module
-   * @param {boolean} [suspends] it waits for files that are not ready, and answers with promises
+   * @param {boolean} [suspends] whether it waits for files that are not ready, and returns promises
    */
   constructor(module, suspends = false) {
     this.suspends = suspends;
@@ -99,26 +99,26 @@ export class Engine {
   }
 
   /**
-   * Reads a scene. What is returned describes it as polyhaul's model does; its arrays are still in the memory of this
-   * instance, as places.
+   * Reads a scene. The result describes it like polyhaul's model; arrays are still in the memory of this instance, and
+   * the result has their addresses.
    *
-   * @param file the file: an object with `size` and `read(offset, target)`, and `ready(offset)` if it can be waited for
+   * @param file an object with `size` and `read(offset, target)`, and with `ready(offset)` if reading can wait for it
    * @param {object} options `name`, `format`, `skip`, `precision`, `tables`
-   * @param {Map<string, object>} [others] files that it may refer to, by name
+   * @param {Map<string, object>} [others] files that the file may refer to, by name
    * @param {(bytes: number) => void} [onProgress]
    */
   read(file, options, others, onProgress) {
     return this.#asked('polyhaul_read', file, options, others, onProgress);
   }
 
-  /** Reads a file and writes it as another, whose name is the option `to`. Returns its parts, and warnings. */
+  /** Converts a file to the name in the option `to`. Returns the bytes in parts, and the warnings. */
   async convert(file, options, others, onProgress) {
     this.parts = [];
     const answer = await this.#asked('polyhaul_convert', file, options, others, onProgress);
     return { ...answer, parts: this.parts };
   }
 
-  /** Writes what `described` gives as a file, whose name is the option `to`. Returns its parts, and warnings. */
+  /** Writes the result of `described` to the name in the option `to`. Returns the bytes in parts, and the warnings. */
   write({ lines, arrays }, options) {
     this.parts = [];
     for (const { array, width } of arrays) this.#give(array, width);
@@ -136,7 +136,7 @@ export class Engine {
     Object.assign(this, { files: [file], names: others, onProgress, facets: undefined, failure: undefined });
     const given = Object.entries(options).flatMap(([key, values]) => [values].flat().map((value) => [key, value]));
     const lines = given.filter(([, value]) => value != null && value !== false && value !== '');
-    // A line break in a name would begin another option.
+    // A line break in a name would start another option.
     const text = lines.map(([key, value]) => `${key} ${value === true ? 1 : String(value).replace(/[\r\n]/g, ' ')}\n`).join('');
     this.#ask(text);
     const run = this.exports[task];
@@ -151,14 +151,14 @@ export class Engine {
     }
   }
 
-  /** Leaves a request for the next call. */
+  /** Stores the request for the next call. */
   #ask(text) {
     const request = encoder.encode(text);
     const place = this.exports.polyhaul_request(request.length);
     this.bytes(place, request.length).set(request);
   }
 
-  /** What the last call answered; an error is thrown. */
+  /** Returns the answer of the last call, or throws its error. */
   #answered(isDone) {
     const [at, length] = [this.exports.polyhaul_answer(), this.exports.polyhaul_answer_bytes()];
     const answer = JSON.parse(decoder.decode(this.bytes(at, length)));
@@ -167,7 +167,7 @@ export class Engine {
     throw new PolyhaulError(failure ? { ...answer, message: `${answer.message}: ${failure.message}` } : answer);
   }
 
-  /** Copies every array of an answer out of the memory, in place. */
+  /** Replaces every address in an answer by a copy of its array. */
   copied(answer) {
     for (const [key, value] of Object.entries(answer)) {
       if (value === null || typeof value !== 'object') continue;
@@ -177,8 +177,8 @@ export class Engine {
   }
 
   /**
-   * An answer with the corners of its shapes instead of the model's arrays; those of a file of positions alone stay. It is
-   * that of `read` with the option `drawn`.
+   * Replaces the arrays of the model in an answer of `read` with the option `drawn` by the corners of its shapes. A
+   * file of only positions keeps its arrays.
    */
   drawn({ meshes, objects, ...answer }) {
     const shapes = answer.shapes.map(({ ownCorners, ...shape }, number) => {
@@ -188,15 +188,15 @@ export class Engine {
   }
 
   /**
-   * An answer about a part of an OBJ file (see parts.js) with what the others need of it: its vertices. It is that of
-   * `read` with the option `part`.
+   * Adds the vertices, which the other parts need, to an answer of `read` with the option `part`: a part of an OBJ file
+   * (see parts.js).
    */
   part({ meshes, objects, shapes, ...answer }) {
     const [{ positions, uvs, normals, colors }] = meshes;
     return { ...answer, vertices: this.copied({ positions, uvs, normals, colors }) };
   }
 
-  /** Joins the part that was read with the others; returns the shapes of the whole, of which `corners` gives its own. */
+  /** Joins the part that was read with the others; returns the shapes of the file, for `corners`. */
   join(text, parts) {
     this.#ask(text);
     const at = this.#call(this.exports.polyhaul_join) >>> 0;
@@ -221,7 +221,7 @@ export class Engine {
     for (const [name, size] of Object.entries(ITEM_SIZES)) {
       if (has[name]) attributes[name] = new Float32Array(size * shape.corners);
     }
-    // Only after the call, in which the memory may have grown.
+    // Read `memory` only after the call, which may have grown it.
     const at = this.exports.polyhaul_draw(number) >>> 0;
     const [position, normal, color, uv] = new Uint32Array(this.memory, at, 4);
     const blocks = { position, normal, color, uv };
@@ -234,7 +234,7 @@ export class Engine {
     return attributes;
   }
 
-  /** Frees what the last job left. The memory stays with the instance. */
+  /** Frees the data of the last job. The memory of the instance does not shrink. */
   forget() {
     this.exports.polyhaul_forget();
     Object.assign(this, { files: [], parts: [], names: new Map(), facets: undefined, onProgress: undefined });
@@ -244,7 +244,7 @@ export class Engine {
     return this.exports.memory.buffer;
   }
 
-  /** A range of the memory, for as long as it does not grow. */
+  /** A range of the memory, valid until the memory grows. */
   bytes(at, length) {
     return new Uint8Array(this.memory, at >>> 0, length >>> 0);
   }
@@ -261,7 +261,7 @@ export class Engine {
     }
   }
 
-  /** A trap is a bug of ours or a lack of memory; Rust has written why to its standard error. */
+  /** A trap is a bug of polyhaul or out of memory; Rust wrote the reason to its standard error. */
   #explained(error) {
     if (!(error instanceof WebAssembly.RuntimeError)) return error;
     const message = `internal error: ${this.complaint.trim() || error.message}`;
@@ -270,7 +270,7 @@ export class Engine {
 
   #files() {
     const failed = (error) => {
-      // Such as a file that was changed or removed.
+      // For example, the file was changed or removed.
       this.failure ??= error;
       return -1;
     };
@@ -310,7 +310,7 @@ export class Engine {
     };
   }
 
-  /** What Rust's standard library asks a system for: the time, noise for its hash tables, a place for its last words. */
+  /** The system calls of Rust's standard library: the time, random seeds of hash tables, and standard error. */
   #system() {
     const UNSUPPORTED = 52;
     const view = () => new DataView(this.memory);

@@ -1,5 +1,5 @@
-// Exporters for three.js that take what its own take and write the same shapes: change the import, and nothing else.
-// `parse` works where it is called, `parseAsync` in a worker. Loaders are in three.js.
+// Replacements for the exporters of three.js, with the same arguments and output: change only the import. `parse` runs
+// on the calling thread, `parseAsync` in a worker. Loaders are in three.js.
 //
 //     import { OBJExporter } from 'polyhaul/exporters';
 
@@ -12,29 +12,29 @@ import { described } from './writing.js';
 
 const address = () => new URL('./polyhaul-convert.wasm', import.meta.url);
 
-/** What the exporters share: meshes in, and text or bytes out. */
+/** The base class of the exporters: converts meshes to text or bytes. */
 class Exporter {
   constructor() {
     prepareEarly(address());
   }
 
-  /** The bytes of a file, at once. */
+  /** Returns the bytes of a file synchronously. */
   written(meshes, to, encoding) {
-    // An instance of its own: its memory goes with it.
+    // A separate instance, so that its memory is freed afterwards.
     const { parts } = new Engine(loadNow(address())).write(described(meshes), { to, encoding, floatColors: true });
     const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
     parts.reduce((at, part) => (bytes.set(part, at), at + part.length), 0);
     return encoding === 'ascii' ? new TextDecoder().decode(bytes) : bytes.buffer;
   }
 
-  /** The same, from a worker. */
+  /** Like `written`, in a worker. */
   async writtenAsync(meshes, to, encoding) {
     const { blob } = await write(meshes, to, { encoding, floatColors: true, transfer: true });
     return encoding === 'ascii' ? blob.text() : blob.arrayBuffer();
   }
 }
 
-/** Wavefront OBJ, without a library of materials. */
+/** Exports Wavefront OBJ, without a material library. */
 export class OBJExporter extends Exporter {
   /** @returns {string} */
   parse(object) {
@@ -49,12 +49,12 @@ export class OBJExporter extends Exporter {
   }
 }
 
-/** Points in OBJ have no normals and uvs. */
+/** Points in OBJ have no normals or UVs. */
 function plain({ name, positions, colors, points, ...others }) {
   return points ? { name, positions, colors, points } : { name, positions, colors, ...others };
 }
 
-/** STL: all meshes as one solid. */
+/** Exports STL, with all meshes as one solid. */
 export class STLExporter extends Exporter {
   /** @returns {string | DataView} */
   parse(object, { binary = false } = {}) {
@@ -69,7 +69,7 @@ export class STLExporter extends Exporter {
   }
 }
 
-/** PLY: all meshes and points as one. */
+/** Exports PLY, with all meshes and points as one mesh. */
 export class PLYExporter extends Exporter {
   /** @returns {string | ArrayBuffer | null} */
   parse(object, onDone, options = {}) {
@@ -86,13 +86,13 @@ export class PLYExporter extends Exporter {
   }
 }
 
-/** three.js' default is the highest byte first. */
+/** The default of three.js is big-endian. */
 function encodingOf({ binary = false, littleEndian = false }) {
   if (!binary) return 'ascii';
   return littleEndian ? undefined : 'big';
 }
 
-/** Meshes, lines and points of an object and all in it, as `write` takes them, in the space of the world. */
+/** The meshes, lines and points of an object and its descendants, in world space, as `write` expects them. */
 function meshesOf(object, isSkinned = false) {
   const meshes = [];
   object.traverse((child) => {
@@ -105,7 +105,7 @@ function meshesOf(object, isSkinned = false) {
 function meshOf(child, kind, isSkinned) {
   const { position, normal, uv, color } = child.geometry.attributes;
   const mesh = { name: child.name, positions: placed(child, position, isSkinned) };
-  // three.js exports all points, whatever their index.
+  // three.js exports all points and ignores their index.
   const index = kind === 'points' ? null : child.geometry.index;
   const indices = index ? Uint32Array.from(index.array) : Uint32Array.from({ length: position.count }, (_, at) => at);
   if (color && kind !== 'line') mesh.colors = encoded(valuesOf(color, 3));
@@ -117,14 +117,14 @@ function meshOf(child, kind, isSkinned) {
   return { ...mesh, indices: whole, materials: materialsOf(child, whole.length / 3) };
 }
 
-/** Where materials begin: one, or those of the groups. Groups may reach beyond the faces that there are. */
+/** The materials with their first faces: one, or one per group. Groups may extend beyond the last face. */
 function materialsOf({ material, geometry }, faces) {
   if (!Array.isArray(material)) return material?.name ? [{ face: 0, name: material.name }] : [];
   const uses = geometry.groups.map(({ start, materialIndex: at }) => ({ face: start / 3, name: material[at]?.name }));
   return uses.filter(({ face, name }) => name && Number.isInteger(face) && face < faces).sort((a, b) => a.face - b.face);
 }
 
-/** Lines of at least two points: all of them as one, or pairs. */
+/** Polylines of at least two points: a single one, or one per pair. */
 function polylines({ isLineSegments, isLineLoop }, indices) {
   if (!isLineSegments && indices.length > 1) {
     const positions = new Uint32Array(indices.length + (isLineLoop ? 1 : 0)).fill(indices[0]);
@@ -136,7 +136,7 @@ function polylines({ isLineSegments, isLineLoop }, indices) {
   return { offsets, positions: indices.subarray(0, 2 * count) };
 }
 
-/** The numbers of an attribute, as floats of their own. */
+/** Copies the numbers of an attribute to floats. */
 function valuesOf(attribute, width) {
   const { array, count, itemSize, normalized, isInterleavedBufferAttribute } = attribute;
   const isPlain = array instanceof Float32Array && itemSize === width && !normalized && !isInterleavedBufferAttribute;
@@ -171,7 +171,7 @@ function turned(values, matrixWorld) {
   return values;
 }
 
-/** Colors of light as sRGB (IEC 61966-2-1). */
+/** Converts linear colors to sRGB (IEC 61966-2-1). */
 function encoded(values) {
   return values.map((value) => (value < 0.0031308 ? 12.92 * value : 1.055 * value ** (1 / 2.4) - 0.055));
 }
@@ -181,13 +181,13 @@ function solid(object) {
   return { ...joined(meshes, ['positions']), name: 'exported' };
 }
 
-/** All meshes and points as one, with the attributes that any of them has; nothing if there are none. */
+/** Merges all meshes and points, with every attribute that any of them has; nothing if there are no meshes. */
 function merged(object, { excludeAttributes = [], customPropertyMapping = {} }) {
   const isCustom = Object.keys(customPropertyMapping).length > 0;
   if (isCustom) throw new TypeError('polyhaul: `customPropertyMapping` is not supported');
   const meshes = meshesOf(object).filter(({ lines }) => !lines);
   if (meshes.length === 0) return null;
-  // Uvs of points are no reason to write uvs.
+  // UVs are written only if a mesh has them; UVs of points do not count.
   const has = (kind) => meshes.some((one) => one[kind] && (kind !== 'uvs' || one.indices));
   const kept = ['normal', 'uv', 'color'].filter((kind) => !excludeAttributes.includes(kind)).map((kind) => `${kind}s`);
   const { indices, ...mesh } = joined(meshes, ['positions', ...kept.filter(has)]);
@@ -195,7 +195,7 @@ function merged(object, { excludeAttributes = [], customPropertyMapping = {} }) 
   return hasFaces ? { ...mesh, indices } : mesh;
 }
 
-/** Meshes as one: where one lacks an attribute, zeros take its place, and white that of colors. */
+/** Merges meshes. Missing attributes become zeros, missing colors white. */
 function joined(meshes, kinds) {
   let total = 0;
   const begins = meshes.map(({ positions }) => (total += positions.length / 3) - positions.length / 3);

@@ -1,4 +1,4 @@
 import type { GLTFLoader as TheirGLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 
-/** three.js' own loader of glTF, which reads `EXT_meshopt_compression` without `setMeshoptDecoder`. */
+/** The glTF loader of three.js, which reads `EXT_meshopt_compression` without a call of `setMeshoptDecoder`. */
 export class GLTFLoader extends TheirGLTFLoader {}

@@ -1,11 +1,11 @@
-// glTF for three.js: its own loader, which our engine would not make faster (docs/guide/browser.md has the figures),
-// with the decoder that files of `polyhaul convert --meshopt` need. Other formats are in three.js.
+// glTF for three.js: the loader of three.js, which this engine would not speed up (docs/guide/browser.md has the
+// figures), with the decoder for files of `polyhaul convert --meshopt`. Other formats are in three.js.
 //
 //     import { GLTFLoader } from 'polyhaul/gltf';
 
 import { GLTFLoader as TheirGLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
 
-/** three.js' decoder of `EXT_meshopt_compression`, which is loaded with the first file that needs it. */
+/** The decoder of three.js for `EXT_meshopt_compression`, loaded with the first file that needs it. */
 const meshopt = {
   supported: true,
   async decodeGltfBufferAsync(...view) {
@@ -14,7 +14,7 @@ const meshopt = {
   },
 };
 
-/** glTF 2.0, as .glb or .gltf: scenes, cameras, animations, and all else that three.js reads of it. */
+/** Loads glTF 2.0, as .glb or .gltf: scenes, cameras, animations, and everything else that three.js reads. */
 export class GLTFLoader extends TheirGLTFLoader {
   constructor(manager) {
     super(manager);

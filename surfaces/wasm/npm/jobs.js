@@ -1,5 +1,5 @@
-// Jobs in workers: a file is opened, a module loaded, and both given to a worker. What can be asked for is in
-// polyhaul.js and loaders.js.
+// Jobs in workers: opens a file, loads a module, and passes both to a worker. The public functions are in polyhaul.js
+// and loaders.js.
 
 import { canSuspend } from './engine.js';
 import { load } from './modules.js';
@@ -8,9 +8,9 @@ import { warm, work } from './pool.js';
 import { disk, remote } from './remote.js';
 
 /**
- * Loads a module, and starts a worker, so that both are ready when the first file comes.
+ * Loads a module, and starts a worker, so that both are ready for the first file.
  *
- * @param {URL} url where the module is
+ * @param {URL} url the address of the module
  * @returns {Promise<WebAssembly.Module>}
  */
 export async function prepareModule(url) {
@@ -18,18 +18,18 @@ export async function prepareModule(url) {
   return module;
 }
 
-/** The same in advance, in browsers: what fails is told when it is needed. On a server, nothing is started. */
+/** Like `prepareModule`, in browsers only. Failures are reported by the first job. On a server, does nothing. */
 export function prepareEarly(url) {
   if (typeof Worker !== 'undefined') prepareModule(url).catch(() => {});
 }
 
 /**
- * Does a job about a file.
+ * Runs a job on a file.
  *
  * @param {'read' | 'draw' | 'convert'} task
  * @param {Blob | ArrayBuffer | ArrayBufferView | string | URL} source
- * @param {object} options those of `read`, and `workers`
- * @param {URL} url the module
+ * @param {object} options the options of `read`, and `workers`
+ * @param {URL} url the address of the module
  * @param {object} [more] options for the engine
  */
 export async function run(task, source, options, url, more = {}) {
@@ -44,12 +44,12 @@ export async function run(task, source, options, url, more = {}) {
   const message = { kind: String(url), module, task, file, others: Object.fromEntries(files), options: request };
   const tell = (bytes) => onProgress?.(bytes, total);
   const isObj = task === 'draw' && (format ?? request.name.split('.').pop()).toLowerCase() === 'obj';
-  // A file that is still to be loaded has no parts.
+  // A file that is not loaded yet cannot be divided into parts.
   const count = isObj && file.slice ? workersFor(total, workers) : 1;
   return count > 1 ? drawInParts(file, count, message, moved, signal, tell) : work(message, moved, signal, tell);
 }
 
-/** The same promise, which an abort rejects at once. */
+/** Returns a promise with the result of `promise`, which an abort rejects immediately. */
 export function unlessAborted(promise, signal) {
   if (!signal) return promise;
   return new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@ export function unlessAborted(promise, signal) {
   });
 }
 
-/** What a worker can read, with memory that is moved to it: bytes that are a part of others are copied. */
+/** Opens a source for a worker; also returns the memory to transfer. A view of a part of a buffer is copied. */
 async function opened(source, { transfer, signal, rangeBytes }) {
   if (typeof source === 'string' || source instanceof URL) {
     return (await disk(source)) ?? remote(source, signal, canSuspend ? rangeBytes : 0);
@@ -71,14 +71,14 @@ async function opened(source, { transfer, signal, rangeBytes }) {
     return { file, moved: [file] };
   }
   if (ArrayBuffer.isView(source)) {
-    // Not `source.slice`: that of Node's buffers copies nothing.
+    // Not `source.slice`, which does not copy Node's buffers.
     const file = new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice().buffer;
     return { file, moved: [file] };
   }
   if (!(source instanceof ArrayBuffer)) {
     throw new TypeError('polyhaul: the source is not a Blob, ArrayBuffer, view or URL');
   }
-  // It throws for a buffer that was moved away.
+  // Throws if the buffer was transferred.
   new Uint8Array(source);
   return { file: source, moved: transfer ? [source] : [] };
 }

@@ -1,5 +1,5 @@
-// Loaders for three.js that return what its own return: `load` and `loadAsync` work in a worker, `parse` where it is
-// called. Pages import them from three.js, or from obj.js, ply.js and stl.js: these also load the module that reads.
+// Replacements for the loaders of three.js, with the same results: `load` and `loadAsync` run in a worker, `parse` on
+// the calling thread. Pages import them from three.js, or from obj.js, ply.js and stl.js, which also load the module.
 
 import {
   BufferAttribute,
@@ -23,7 +23,7 @@ import { prepareEarly, run } from './jobs.js';
 import { fileLoaderOf } from './materials.js';
 import { loadNow } from './modules.js';
 
-/** What the loaders share: `load` by three.js' own FileLoader, then a worker. */
+/** The base class of the loaders: `load` uses the FileLoader of three.js, then a worker. */
 class PolyhaulLoader extends Loader {
   #leave = new AbortController();
 
@@ -32,19 +32,19 @@ class PolyhaulLoader extends Loader {
     if (this.module) prepareEarly(this.module);
   }
 
-  /** Where the module is that reads. */
+  /** The address of the module. */
   get module() {
     return undefined;
   }
 
-  /** Whether it builds on corners, rather than on the arrays of a mesh. */
+  /** Whether the loader uses corners instead of the arrays of a mesh. */
   get isDrawn() {
     return true;
   }
 
   load(url, onLoad, onProgress, onError) {
     const signal = this.#signal();
-    // A buffer would be shared by all who load this file at the same time, and could not be moved to a worker.
+    // All concurrent loads of a file would share a buffer, which could not be transferred to a worker.
     const loader = fileLoaderOf(this, 'blob');
     const leave = () => loader.abort?.();
     const fail = (error) => {
@@ -53,7 +53,7 @@ class PolyhaulLoader extends Loader {
       this.manager.itemError(url);
     };
     const loaded = async (blob) => {
-      // The manager waits for the model, not only for the file.
+      // The manager waits until the model is read, not only until the file is loaded.
       this.manager.itemStart(url);
       try {
         const answer = await run(this.isDrawn ? 'draw' : 'read', blob, { ...this.requested(url), signal }, this.module);
@@ -67,7 +67,7 @@ class PolyhaulLoader extends Loader {
     };
     const failed = (error) => {
       signal.removeEventListener('abort', leave);
-      // Of others who load this file at the same time, one has given it up.
+      // Another loader that was loading the same file aborted it.
       if (error.name === 'AbortError' && !signal.aborted) this.load(url, onLoad, onProgress, onError);
       else onError?.(error);
     };
@@ -75,14 +75,14 @@ class PolyhaulLoader extends Loader {
     loader.load(url, loaded, onProgress, failed);
   }
 
-  /** Gives up what is being loaded, in workers too. The loader can be used again. */
+  /** Aborts all loads, including work in workers. The loader can be used again. */
   abort() {
     this.#leave.abort();
     this.#leave = new AbortController();
     return this;
   }
 
-  /** What gives up a file: this loader, or its manager. */
+  /** The signal that aborts a load: of this loader, or of its manager. */
   #signal() {
     const { signal } = this.#leave;
     const { abortController } = this.manager;
@@ -92,21 +92,21 @@ class PolyhaulLoader extends Loader {
   /** @param {ArrayBuffer | string} data */
   parse(data) {
     const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : new Uint8Array(data);
-    // An instance of its own: its memory goes with it.
+    // A separate instance, so that its memory is freed afterwards.
     const engine = new Engine(loadNow(this.module));
     const answer = engine.read(bytesFile(bytes), { ...this.requested(''), drawn: this.isDrawn });
     return this.checked(this.isDrawn ? engine.drawn(answer) : engine.copied(answer));
   }
 
   /**
-   * What three.js gets. A file that ends too early is an error. Other faults, which three.js' loaders pass over, are
-   * told on the console, and in `userData` of the result.
+   * Converts an answer for three.js. A truncated file is an error. Other faults, which the loaders of three.js ignore,
+   * are reported on the console, and in `userData` of the result.
    */
   checked({ warnings, warningCount, ...answer }, url = '') {
     const cut = warnings.find(({ code }) => code === 'truncated');
     if (cut) throw new PolyhaulError({ ...cut, kind: 'malformed', message: described(cut) });
     const built = this.built(answer);
-    // Materials come from elsewhere, so those that are missing are no fault.
+    // Materials are loaded separately, so missing ones are not faults.
     const faults = warnings.filter(({ severity }) => severity === 'fault');
     if (faults.length > 0) {
       built.userData.polyhaul = { warningCount, warnings };
@@ -116,20 +116,20 @@ class PolyhaulLoader extends Loader {
     return built;
   }
 
-  /** The options of a request. Like three.js' loaders, these leave out what breaks the rules. */
+  /** The options of a request. Like the loaders of three.js, they skip invalid statements. */
   requested(url) {
     const name = String(url).split(/[?#]/)[0].split('/').pop();
     return { name, format: this.format, skip: true };
   }
 }
 
-/** A warning with its place, as a line. */
+/** Formats a warning with its location as a line. */
 function described({ text, line, offset, expected }) {
   const place = line === undefined ? offset !== undefined && `byte ${offset}` : `line ${line}`;
   return `${place ? `${place}: ` : ''}${text}${expected ? `; expected ${expected}` : ''}`;
 }
 
-/** Wavefront OBJ as a group of meshes, lines and points. */
+/** Loads Wavefront OBJ as a group of meshes, lines and points. */
 export class OBJLoader extends PolyhaulLoader {
   constructor(manager) {
     super(manager);
@@ -137,7 +137,7 @@ export class OBJLoader extends PolyhaulLoader {
     this.format = 'obj';
   }
 
-  /** Materials that `MTLLoader` has read, ours or that of three.js. */
+  /** Sets the materials that an `MTLLoader` read, either this one or that of three.js. */
   setMaterials(materials) {
     this.materials = materials;
     return this;
@@ -156,14 +156,14 @@ export class OBJLoader extends PolyhaulLoader {
       object.name = shape.name;
       group.add(object);
     }
-    // Positions without elements are a cloud of points.
+    // Positions without elements are a point cloud.
     for (const { positions, colors } of meshes) {
       if (positions) group.add(cloud(positions, colors));
     }
     return group;
   }
 
-  /** The material of a use: what `setMaterials` has of that name, or a plain one, the same for all uses alike. */
+  /** The material of a use: the one with its name in `setMaterials`, or a default material, shared by equal uses. */
   #material(made, { kind, hasColors }, name, smooth) {
     const given = this.materials?.create(name, hasColors);
     if (given) return fitting(given, kind);
@@ -178,10 +178,10 @@ export class OBJLoader extends PolyhaulLoader {
 }
 
 /**
- * What `draw` read of any file, as a group with its own materials.
+ * Converts the result of `draw` to a group with materials.
  *
- * @param {(file: string) => string | undefined} [addressOf] where an image is that a material names
- * @param {() => void} [onImage] called when an image has come
+ * @param {(file: string) => string | undefined} [addressOf] returns the address of an image that a material names
+ * @param {() => void} [onImage] called when an image has been loaded
  */
 export function groupOf(answer, addressOf = () => undefined, onImage = () => {}) {
   const known = new Map(answer.materials.filter(({ missing }) => !missing).map((one) => [one.name, one]));
@@ -194,7 +194,7 @@ export function groupOf(answer, addressOf = () => undefined, onImage = () => {})
   return new OBJLoader().setMaterials({ create }).built(answer);
 }
 
-/** A material of MTL as three.js draws it. */
+/** Converts an MTL material to a material of three.js. */
 function phong({ name, diffuse, specular, emission, shininess, opacity = 1, maps }, vertexColors, addressOf, onImage) {
   const options = { name, opacity, transparent: opacity < 1, side: DoubleSide, vertexColors };
   const material = new MeshPhongMaterial(options);
@@ -212,7 +212,7 @@ function phong({ name, diffuse, specular, emission, shininess, opacity = 1, maps
 const OBJECTS = { mesh: Mesh, lines: LineSegments, points: Points };
 const PLAIN = { mesh: MeshPhongMaterial, lines: LineBasicMaterial, points: PointsMaterial };
 
-/** A material of a mesh for lines or points, which three.js draws by materials of their own. */
+/** Converts the material of a mesh for lines or points, which need other materials in three.js. */
 function fitting(material, kind) {
   if (kind === 'mesh' || material instanceof PLAIN[kind]) return material;
   const own = new PLAIN[kind]();
@@ -240,13 +240,13 @@ function geometryOf(attributes) {
   return geometry;
 }
 
-/** The light of an sRGB value (IEC 61966-2-1). */
+/** Converts an sRGB value to linear (IEC 61966-2-1). */
 const light = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
-/** That of the values that bytes have, as nearly all files do. */
+/** Tables for colors that were bytes, as in nearly all files. */
 const BYTES = Float32Array.from({ length: 256 }, (_, byte) => byte / 255);
 const LIGHTS = Float32Array.from({ length: 256 }, (_, byte) => light(byte / 255));
 
-/** Colors of four sRGB values as three of light. */
+/** Converts RGBA colors in sRGB to linear RGB. */
 function lightOf(colors) {
   const lights = new Float32Array((colors.length / 4) * 3);
   for (let at = 0, from = 0; at < lights.length; from += 4) {
@@ -259,7 +259,7 @@ function lightOf(colors) {
   return lights;
 }
 
-/** STL, as text or binary: a geometry with a position and a normal for each corner. */
+/** Loads STL, as text or binary: a geometry with a position and a normal for each corner. */
 export class STLLoader extends PolyhaulLoader {
   constructor(manager) {
     super(manager);
@@ -269,9 +269,9 @@ export class STLLoader extends PolyhaulLoader {
   built({ shapes, plainBytes }) {
     const geometry = geometryOf(joined(shapes));
     const [{ hasColors, alpha }] = shapes.length ? shapes : [{}];
-    // As three.js tells of colors in a binary file.
+    // Like three.js for colors in a binary file.
     if (hasColors) Object.assign(geometry, { hasColors, alpha });
-    // A binary file is a header and 50 bytes for each triangle; it has no solids, and no groups.
+    // A binary file consists of a header and 50 bytes per triangle; it has no solids, so the geometry has no groups.
     const triangles = shapes.reduce((sum, { corners }) => sum + corners / 3, 0);
     if (plainBytes === 84 + 50 * triangles) return geometry;
     let start = 0;
@@ -284,7 +284,7 @@ export class STLLoader extends PolyhaulLoader {
   }
 }
 
-/** The corners of all shapes, one after another. */
+/** Concatenates the corners of all shapes. */
 function joined(shapes) {
   if (shapes.length === 1) return shapes[0].attributes;
   const all = { position: [], normal: [] };
@@ -297,7 +297,7 @@ function joined(shapes) {
   return all;
 }
 
-/** PLY, as text or binary: a geometry with an index, and the attributes that the file has. */
+/** Loads PLY, as text or binary: a geometry with an index, and the attributes in the file. */
 export class PLYLoader extends PolyhaulLoader {
   constructor(manager) {
     super(manager);
@@ -320,7 +320,7 @@ export class PLYLoader extends PolyhaulLoader {
       geometry.setIndex(new BufferAttribute(count > 65535 ? index : new Uint16Array(index), 1));
     }
     if (mesh.uvDomain === 'corner' && mesh.uvs) {
-      // Uvs of corners cannot be shared by faces.
+      // Faces cannot share the UVs of corners.
       const corners = triangles({ ...mesh.faces, positions: mesh.faces.positions.map((_, corner) => corner) });
       geometry = geometry.toNonIndexed();
       const uv = Float32Array.from({ length: 2 * corners.length }, (_, at) => mesh.uvs[2 * corners[at >> 1] + (at & 1)]);
@@ -331,7 +331,7 @@ export class PLYLoader extends PolyhaulLoader {
   }
 }
 
-/** Polygons as fans of triangles: the indices of their corners. */
+/** Splits polygons into triangle fans; returns the corner indices. */
 function triangles({ offsets, positions }) {
   const count = offsets.length - 1;
   if (positions.length === 3 * count) return positions;

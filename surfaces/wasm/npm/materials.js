@@ -1,5 +1,5 @@
-// MTL for three.js: the materials of a library by name, as three.js' own MTLLoader gives them. A library is parsed here
-// rather than by the engine, because `parse` has to answer at once and libraries are small. Meshes are in three.js.
+// MTL for three.js: the materials of a library by name, as from the MTLLoader of three.js. Libraries are parsed here
+// instead of by the engine, because `parse` is synchronous and libraries are small. Meshes are in three.js.
 
 import {
   ClampToEdgeWrapping,
@@ -19,7 +19,7 @@ import { bytesOf } from './remote.js';
 const COLORS = new Set(['ka', 'kd', 'ks', 'ke']);
 const NUMBERS = new Set(['ns', 'd', 'tr']);
 
-/** The parameters of a material that three.js can show, by the keywords of MTL. */
+/** The material parameters that three.js supports, by MTL keyword. */
 const COLOR_OF = { kd: 'color', ks: 'specular', ke: 'emissive' };
 const MAP_OF = {
   map_kd: 'map',
@@ -31,14 +31,14 @@ const MAP_OF = {
   disp: 'displacementMap',
   map_d: 'alphaMap',
 };
-/** Maps of colors; those of other values are not in sRGB. */
+/** Color maps; other maps are not in sRGB. */
 const COLOR_MAPS = new Set(['map', 'emissiveMap']);
 
-/** How many numbers the options of a map may have, and options with a word instead. */
+/** Options of a map with their maximum count of numbers, and options with a word. */
 const NUMBERS_OF = { '-o': 3, '-s': 3, '-t': 3, '-mm': 2, '-bm': 1, '-boost': 1, '-texres': 1 };
 const WORD_OPTIONS = new Set(['-blendu', '-blendv', '-clamp', '-cc', '-imfchan', '-type', '-colorspace']);
 
-/** three.js' loader of files, which in Node lacks events of progress and cannot load files on disk. */
+/** A FileLoader that also works where there is no `ProgressEvent`, as in Node, and then loads files on disk too. */
 class AnyFileLoader extends FileLoader {
   load(url, onLoad, onProgress, onError) {
     if (typeof ProgressEvent === 'undefined') this.#load(url, onLoad, onError);
@@ -58,19 +58,19 @@ class AnyFileLoader extends FileLoader {
   }
 }
 
-/** A loader of files with the settings of another loader. */
+/** Creates a file loader with the settings of another loader. */
 export function fileLoaderOf(loader, responseType) {
   const files = new AnyFileLoader(loader.manager);
   files.setPath(loader.path);
   files.setRequestHeader(loader.requestHeader);
   files.setWithCredentials(loader.withCredentials);
-  // Newer releases have these.
+  // Only newer releases have these methods.
   files.setPriority?.(loader.priority);
   files.setCache?.(loader.cache);
   return files.setResponseType(responseType);
 }
 
-/** Wavefront MTL as a `MaterialCreator`, which `OBJLoader.setMaterials` takes. */
+/** Loads Wavefront MTL as a `MaterialCreator` for `OBJLoader.setMaterials`. */
 export class MTLLoader extends Loader {
   load(url, onLoad, onProgress, onError) {
     const path = this.path === '' ? LoaderUtils.extractUrlBase(url) : this.path;
@@ -94,7 +94,7 @@ export class MTLLoader extends Loader {
 
   /**
    * @param {string | ArrayBuffer} data
-   * @param {string} [path] where the textures are, unless `setResourcePath` says
+   * @param {string} [path] the folder of the textures, unless `setResourcePath` was called
    */
   parse(data, path) {
     const { infos, warnings } = parsed(typeof data === 'string' ? data : decoded(new Uint8Array(data)));
@@ -108,7 +108,7 @@ export class MTLLoader extends Loader {
   }
 }
 
-/** UTF-8; a line that is none is Latin-1, as the engine reads the names in OBJ. */
+/** Decodes UTF-8, and invalid lines as Latin-1, as the engine decodes names in OBJ. */
 function decoded(bytes) {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   const text = (part) => {
@@ -128,7 +128,7 @@ function decoded(bytes) {
   return text(bytes) ?? [...lines()].join('');
 }
 
-/** The statements of a library with their line numbers; lines that end with a backslash go on in the next one. */
+/** The statements of a library with their line numbers. A line that ends with a backslash continues in the next one. */
 function* statements(text) {
   const lines = text.split(/\r\n|\r|\n/);
   for (let at = 0; at < lines.length; at++) {
@@ -143,8 +143,8 @@ function* statements(text) {
 }
 
 /**
- * What is said of each material: colors as numbers and the rest as text, by keywords in lower case. Statements that
- * break the rules are told; an invalid color stays text.
+ * Parses the statements of each material by keyword in lower case: colors as numbers, all others as text. Also returns
+ * warnings about invalid statements; an invalid color stays text.
  */
 function parsed(text) {
   const infos = Object.create(null);
@@ -176,13 +176,13 @@ function rgb(value) {
   return numbers.length === 1 ? Array(3).fill(numbers[0]) : numbers;
 }
 
-/** The first word as a number. */
+/** Parses the first word as a number. */
 function numberOf(text) {
   const [word] = text.replace(/^-halo\s+/i, '').split(/\s/, 1);
   return word !== '' && Number.isFinite(Number(word)) ? Number(word) : undefined;
 }
 
-/** The file and the options of a map. Options come before the file, but some programs put them behind it. */
+/** Parses the file and the options of a map. Options precede the file, but some programs write them after it. */
 function mapOf(value) {
   const words = value.split(/\s+/);
   const file = [];
@@ -199,7 +199,7 @@ function mapOf(value) {
   return { file: file.join(' '), options };
 }
 
-/** Makes the materials of a library as they are asked for, each once. */
+/** Creates the materials of a library on request, each only once. */
 export class MaterialCreator {
   constructor(baseUrl = '', options = {}) {
     const { side = FrontSide, wrap = RepeatWrapping } = options;
@@ -216,16 +216,16 @@ export class MaterialCreator {
     this.manager = value;
   }
 
-  /** @param {Record<string, object>} infos what is said of each material, by keywords */
+  /** @param {Record<string, object>} infos the statements of each material by keyword */
   setMaterials(infos) {
     this.materialsInfo = this.convert(infos);
-    // Without the names that every object has: `constructor` is a material like others.
+    // Objects without a prototype, because a material may be called `constructor`.
     this.materials = Object.create(null);
     this.nameLookup = Object.create(null);
     this.materialsArray = [];
   }
 
-  /** The same with keywords in lower case, and colors as the options want them. */
+  /** Converts keywords to lower case, and colors as the options require. */
   convert(infos) {
     const { normalizeRGB, ignoreZeroRGBs } = this.options;
     const converted = Object.create(null);
@@ -257,7 +257,7 @@ export class MaterialCreator {
     return this.materialsArray;
   }
 
-  /** The material of a name; a plain one if the library does not have it. */
+  /** Returns the material with this name; a default material if the library does not contain it. */
   create(name) {
     return (this.materials[name] ??= new MeshPhongMaterial(this.#parameters(name)));
   }

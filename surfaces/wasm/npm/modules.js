@@ -1,21 +1,21 @@
-// The WebAssembly modules, each loaded when it is needed first. The files that use one have its address as
-// `new URL('./….wasm', import.meta.url)`: bundlers look for such expressions, and copy what they name.
+// The WebAssembly modules, each loaded on first use. The files that use a module contain its address as
+// `new URL('./….wasm', import.meta.url)`: bundlers look for such expressions, and copy the files that they name.
 
 import { nodeModule } from './engine.js';
 import { found } from './remote.js';
 
-/** By address: modules that are being compiled, and those that are. */
+/** Modules by address: those being compiled, and those already compiled. */
 const compiling = new Map();
 const compiled = new Map();
 
-/** In development, Vite before version 8 moves scripts there, but not the files they name (`optimizeDeps`). */
+/** In development, Vite before version 8 moves scripts to this folder, but not the files they name (`optimizeDeps`). */
 const MOVED = '/.vite/deps/';
 export const isMoved = (url) => String(url).includes(MOVED);
 
-/** Where a module is: in the package, if it was not moved along. URLs of Turbopack are relative. */
+/** The address of a module: in the package, even if the script was moved. URLs of Turbopack are relative. */
 export const placeOf = (url) => new URL(String(url).replace(MOVED, '/polyhaul/'), globalThis.location?.href);
 
-/** Loads and compiles a module once; what failed is tried again by the next call. */
+/** Loads and compiles a module once; after a failure, the next call tries again. */
 export async function load(address) {
   const url = placeOf(address);
   const { href } = url;
@@ -26,7 +26,7 @@ export async function load(address) {
   return compiled.get(href);
 }
 
-/** The same at once, for calls that cannot wait: a page is blocked until the file has come. */
+/** Like `load`, for calls that cannot wait: blocks the page until the file is loaded. */
 export function loadNow(address) {
   const url = placeOf(address);
   const { href } = url;
@@ -35,7 +35,7 @@ export function loadNow(address) {
   return compiled.get(href);
 }
 
-/** Compiles a module. In a browser it is compiled while it arrives. */
+/** Compiles a module; in a browser, while it is downloaded. */
 async function compile(url) {
   const { compile, compileStreaming } = assembly();
   const disk = diskOf(url);
@@ -45,7 +45,7 @@ async function compile(url) {
   });
   const type = response.headers.get('content-type');
   if (isPage(type)) throw misplaced(pageFor(url));
-  // Servers that do not know WebAssembly send it as something else, which is not compiled on the way.
+  // Servers without the media type of WebAssembly send another one, which cannot be compiled while it is downloaded.
   const isStreamed = type === 'application/wasm' && compileStreaming;
   return isStreamed ? compileStreaming(response) : compile(await response.arrayBuffer());
 }
@@ -55,7 +55,7 @@ function assembly() {
   return WebAssembly;
 }
 
-/** Node's files, for an address of one. */
+/** The file system of Node if the address is a file on disk. */
 const diskOf = ({ protocol }) => (protocol === 'file:' ? nodeModule('fs') : undefined);
 
 function bytesNow(url) {
@@ -63,7 +63,8 @@ function bytesNow(url) {
   if (disk) return disk.readFileSync(url);
   const request = new XMLHttpRequest();
   request.open('GET', url, false);
-  // Pages get only text at once. In this encoding, the low byte of each character is a byte of the file.
+  // Synchronous requests of pages return only text. In this encoding, the low byte of each character is a byte of the
+  // file.
   request.overrideMimeType('text/plain; charset=x-user-defined');
   request.send();
   if (request.status >= 400) throw misplaced(`polyhaul: cannot load ${url}: ${request.status}`);
@@ -74,7 +75,7 @@ function bytesNow(url) {
   return bytes;
 }
 
-/** Servers for development answer a wrong address with a page and status 200. */
+/** Development servers answer a wrong address with a page and status 200. */
 const isPage = (type) => type?.startsWith('text/html');
 const pageFor = (url) => `polyhaul: the server sent an HTML page for ${url}`;
 

@@ -1,4 +1,4 @@
-// The OBJ loader for three.js, with a smaller module that reads nothing else.
+// The OBJ loader for three.js, with a smaller module that reads only OBJ.
 //
 //     import { OBJLoader } from 'polyhaul/obj';
 

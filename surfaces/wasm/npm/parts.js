@@ -1,35 +1,35 @@
-// One OBJ file by several workers: each reads a range of whole lines, gets the vertices of the others, and draws its
-// own faces. What one worker alone can read is left to one: see `drawInParts`. Nothing here knows how the file is read.
+// Reads one OBJ file with several workers: each reads a range of whole lines, receives the vertices of the others, and
+// draws its own faces. A file that cannot be read in parts is read by one worker: see `drawInParts`.
 
 import { PolyhaulError } from './engine.js';
 import { hold, release, work } from './pool.js';
 
-/** What is worth a worker of its own, which may have to be started. */
+/** The minimum number of bytes per worker, since starting a worker takes time. */
 const LEAST_BYTES = 8 << 20;
-/** Warnings that the engine keeps (crates/core/model/src/warnings.rs). A file with more is read as one. */
+/** The number of warnings kept by the engine (crates/core/model/src/warnings.rs). One worker reads files with more. */
 const MOST_WARNINGS = 1000;
-/** Where a line must end, for a file to be cut. */
+/** The number of bytes in which to search for the end of a line at which to divide the file. */
 const LONGEST_LINE = 1 << 20;
 
-/** How many workers share a file of so many bytes: one core is left to the page. */
+/** The number of workers for a file of this size: one core is left to the page. */
 export function workersFor(bytes, most = Math.min((globalThis.navigator?.hardwareConcurrency ?? 2) - 1, 4)) {
   return Math.max(1, Math.min(most, Math.floor(bytes / LEAST_BYTES)));
 }
 
 /**
- * Draws an OBJ file by so many workers.
+ * Draws an OBJ file with `count` workers.
  *
  * @param {Blob | ArrayBuffer} file
- * @param {object} message the job, as one worker would get it
- * @param {ArrayBuffer[]} moved memory that the first worker gets
+ * @param {object} message the job, as for a single worker
+ * @param {ArrayBuffer[]} moved memory to transfer to the first worker
  * @returns {Promise<object>} the answer
  */
 export async function drawInParts(file, count, message, moved, signal, onProgress) {
   const ends = await cuts(file, count);
   if (ends.length === 1) return work(message, moved, signal, onProgress);
   const ranges = ends.map((end, at) => [at ? ends[at - 1] : 0, end]);
-  // The first worker has the whole file, in case that the others cannot go on. It may be moved there, so the other
-  // parts are taken before.
+  // The first worker gets the whole file, in case it cannot be read in parts. The file may be transferred, so the other
+  // parts are copied before.
   const files = ranges.map((range, at) => (at ? file.slice(...range) : file));
   const hands = [];
   const told = ranges.map(() => 0);
@@ -39,7 +39,7 @@ export async function drawInParts(file, count, message, moved, signal, onProgres
       onProgress(told.reduce((sum, bytes) => sum + bytes, 0));
     });
   try {
-    // Started at the same time; those that could be are released if another one could not.
+    // Start all workers in parallel; if one cannot be started, the others are released.
     await all(ranges.map(() => hold(message.kind).then((hand) => hands.push(hand))));
     const parts = await all(
       ranges.map((range, at) => {
@@ -50,7 +50,7 @@ export async function drawInParts(file, count, message, moved, signal, onProgres
     const plan = planOf(parts, ranges, message.options.name);
     const shapes = plan && (await joined(ask, plan));
     if (shapes?.length) return { ...plan.answer, shapes, meshes: [] };
-    // It begins anew.
+    // Reading starts again.
     told.fill(0);
     return await ask(0, 'draw', { file: null, others: message.others });
   } finally {
@@ -59,13 +59,13 @@ export async function drawInParts(file, count, message, moved, signal, onProgres
   }
 }
 
-/** A worker that has nothing left of this file, also when it was given up. */
+/** Makes a worker free the data of this file, even if the job was aborted. */
 function forgotten(hand, message) {
   const forget = { ...message, others: {}, file: null, task: 'forget' };
   return hand.run(forget, [], undefined, () => {}).catch(() => {});
 }
 
-/** A fault of the file, which one worker alone will tell in full, is no answer of a part; others end the reading. */
+/** Converts a fault of the file to `undefined`, because a single worker then reports it; rethrows other errors. */
 function failure(error) {
   if (error instanceof PolyhaulError && error.kind !== 'internal') return undefined;
   throw error;
@@ -74,7 +74,7 @@ function failure(error) {
 const buffersOf = (arrays) => arrays.filter(Boolean).map(({ buffer }) => buffer);
 const transferable = (file) => (file instanceof ArrayBuffer ? [file] : []);
 
-/** Where the parts end: after lines that do not go on with the next one. Fewer parts if there is no such line. */
+/** The ends of the parts: after lines that do not continue in the next one. Fewer parts if there is no such line. */
 async function cuts(file, count) {
   const size = file.size ?? file.byteLength;
   const ends = [];
@@ -91,20 +91,21 @@ function lineEnd(bytes) {
   const [FEED, RETURN, BACKSLASH, MARK] = [10, 13, 92, 0xef];
   for (let at = bytes.indexOf(FEED); at >= 0; at = bytes.indexOf(FEED, at + 1)) {
     const last = bytes[at - 1] === RETURN ? at - 2 : at - 1;
-    // What precedes the window is not known. A byte order mark has no meaning but at the beginning of a file.
+    // The byte before the window is unknown. A byte order mark is valid only at the start of a file, so no part may
+    // start with one.
     if (last >= 0 && bytes[last] !== BACKSLASH && bytes[at + 1] !== MARK) return at + 1;
   }
   return 0;
 }
 
-/** What the parts are together, or nothing if they must be read as one. */
+/** Plans how to join the parts; returns nothing if the file must be read by one worker. */
 function planOf(parts, ranges, name) {
   if (parts.includes(undefined)) return undefined;
   if (parts.reduce((sum, { warningCount }) => sum + warningCount, 0) > MOST_WARNINGS) return undefined;
   const vertices = parts.map(({ counts }) => [counts.positions, counts.uvs, counts.normals]);
   const total = sum(vertices);
   const isWrong = ({ largest }) => largest.some((index, kind) => index > total[kind]);
-  // Libraries of a later part would be searched for what earlier ones use.
+  // The libraries of a later part would have to define the materials of earlier parts.
   if (parts.some(isWrong) || parts.slice(1).some(({ materialLibraries }) => materialLibraries.length)) return undefined;
   const materials = new Map();
   for (const material of parts.flatMap((part) => part.materials)) {
@@ -134,17 +135,17 @@ function planOf(parts, ranges, name) {
   return { text, others, answer };
 }
 
-/** The number that statements of materials have. */
+/** The kind number of material statements. */
 const MATERIAL = 2;
 
 const elementsOf = ({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** The sum of lists of numbers. */
+/** Adds lists of numbers element by element. */
 function sum(lists, width = lists[0].length) {
   return lists.reduce((sum, list) => sum.map((value, at) => value + list[at]), Array(width).fill(0));
 }
 
-/** What is told of the file beside its shapes. */
+/** The answer for the whole file, without its shapes. */
 function answerOf(parts, ranges, materials, name) {
   const { materialLibraries } = parts[0];
   const names = Object.keys(parts[0].counts);
@@ -160,18 +161,18 @@ function answerOf(parts, ranges, materials, name) {
     warnings.push(...own.map((warning) => moved(warning, lines, ranges[at][0])));
     lines += part.lines;
   });
-  // Other files are read, and missed, after this one.
+  // Warnings about other files come last, because those files are read after this one.
   const isLate = ({ code, file }) => code.startsWith('missing-') || file !== name;
   warnings.sort((a, b) => isLate(a) - isLate(b));
   const comments = parts.flatMap((part) => part.comments);
-  // Those of libraries, too.
+  // This includes the bytes of libraries.
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   const entries = names.map((name, at) => [name, counts[at]]);
   const told = { materials, materialLibraries, comments, tables: [], counts: Object.fromEntries(entries) };
   return { bytes, plainBytes: bytes, ...told, warningCount, warnings };
 }
 
-/** A warning of a part at its place in the file. */
+/** Converts the location of a warning from its part to the file. */
 function moved(warning, lines, bytes) {
   const place = { ...warning };
   if (warning.line !== undefined) place.line += lines;
@@ -179,7 +180,7 @@ function moved(warning, lines, bytes) {
   return place;
 }
 
-/** All results, once none is outstanding, or the first failure: a worker has one job at a time. */
+/** Waits for all promises and returns their results, or throws the first failure: a worker runs one job at a time. */
 async function all(promises) {
   const results = await Promise.allSettled(promises);
   const failed = results.find(({ status }) => status === 'rejected');
@@ -187,12 +188,12 @@ async function all(promises) {
   return results.map(({ value }) => value);
 }
 
-/** The shapes of all parts, with their corners. */
+/** Joins the shapes of all parts, with their corners. */
 async function joined(ask, { text, others }) {
   const each = (task) => all(text.map((_, at) => task(at)));
   const parts = await each((at) => {
     const rest = others.filter((_, other) => other !== at);
-    // Of two workers, each is the only one that needs the vertices of the other.
+    // With two workers, only the other one needs the vertices of a worker, so they can be transferred.
     const moved = rest.length === 1 ? buffersOf(rest.flatMap(({ vertices }) => Object.values(vertices))) : [];
     return ask(at, 'join', { file: null, text: text[at], parts: rest }, moved);
   });
@@ -215,7 +216,7 @@ async function joined(ask, { text, others }) {
   }));
 }
 
-/** What a worker draws. Whoever has the first corners of a shape makes room for all, and waits for the others. */
+/** The shapes that a worker draws. The worker with the first corners of a shape allocates room for all its corners. */
 function ownOf(shapes, at) {
   return shapes.flatMap(({ all, first, starts, ...shape }, number) => {
     const { ownCorners } = all[at];
@@ -225,7 +226,7 @@ function ownOf(shapes, at) {
   });
 }
 
-/** What others have drawn of the shapes that a worker has the first corners of. */
+/** The corners that other workers drew of the shapes whose first corners this worker has. */
 function restOf(shapes, drawn, at) {
   return shapes.flatMap(({ first, starts }, number) => {
     if (first !== at) return [];

@@ -1,4 +1,4 @@
-// The PLY loader for three.js, with a smaller module that reads nothing else.
+// The PLY loader for three.js, with a smaller module that reads only PLY.
 //
 //     import { PLYLoader } from 'polyhaul/ply';
 

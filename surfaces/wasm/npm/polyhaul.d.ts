@@ -1,47 +1,47 @@
-/** Where a file is, or its bytes. In Node, also a path, or a URL of a file on disk. */
+/** A file: its bytes, or its URL. In Node, also a path, or the URL of a file on disk. */
 export type Source = Blob | ArrayBuffer | ArrayBufferView | string | URL;
 
 export interface ReadOptions {
-  /** The name of the file, which tells its format. By default that of the `File`, or the last part of the URL. */
+  /** The file name; its extension selects the format. Default: the name of the `File`, or the last part of the URL. */
   name?: string;
-  /** The format, if neither the name nor the content tells. */
+  /** The format. By default, it is inferred from the name or, failing that, from the content. */
   format?: 'obj' | 'ply' | 'stl' | 'off' | 'table';
-  /** Use a smaller module, which reads this format alone. */
+  /** Use a smaller module, which reads only this format. */
   module?: 'obj' | 'ply' | 'stl';
-  /** Leave out what breaks the format's rules, with warnings, instead of failing. Default: false. */
+  /** Skip invalid statements with a warning instead of failing. Default: false. */
   skip?: boolean;
-  /** The precision of positions: `auto` adds `exactPositions` if 32-bit floats lose something that matters. Default: auto. */
+  /** The precision of positions: `auto` adds `exactPositions` if 32-bit floats would lose digits. Default: auto. */
   precision?: 'auto' | 'single' | 'double';
-  /** Files that this one may refer to, such as material libraries, by the names it has for them. */
+  /** Files that the file may refer to, such as material libraries, by the names in the file. */
   others?: Record<string, Blob | ArrayBuffer>;
-  /** Move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards. Default: false. */
+  /** Transfer an `ArrayBuffer` to the worker instead of copying it; it is empty afterwards. Default: false. */
   transfer?: boolean;
   /**
-   * Files behind URLs that are at least four times as large are loaded in ranges of this size, if the server has them
-   * (`Accept-Ranges: bytes`), does not compress the file on the way, and the browser has JavaScript Promise Integration; 0
-   * for none. Default: 16 MiB.
+   * Files at URLs that are at least four times as large are loaded in ranges of this size, if the server supports
+   * ranges (`Accept-Ranges: bytes`) and does not compress the response, and the browser supports JavaScript Promise
+   * Integration; 0 disables ranges. Default: 16 MiB.
    */
   rangeBytes?: number;
   signal?: AbortSignal;
-  /** Called with the bytes read so far, every few megabytes. */
+  /** Called every few megabytes with the number of bytes read so far. */
   onProgress?: (bytes: number, total: number) => void;
 }
 
-/** Positions in a mesh's streams: positions, uvs, normals, faces, lines, points, curves. */
+/** An index into each array of a mesh: positions, UVs, normals, faces, lines, points, curves. */
 export type Counts = [number, number, number, number, number, number, number];
 
-/** Polygons or polylines: element `i` has the corners `offsets[i]` to `offsets[i + 1]`. An empty array is left out. */
+/** Polygons or polylines: element `i` has the corners `offsets[i]` to `offsets[i + 1]`. Empty arrays are omitted. */
 export interface Elements {
   offsets?: Uint32Array;
-  /** Per corner: the index of its position. */
+  /** The position index of each corner. */
   positions?: Uint32Array;
-  /** Per corner: the index of its uv, 4294967295 for none. */
+  /** The UV index of each corner, 4294967295 for none. */
   uvs?: Uint32Array;
-  /** Per corner: the index of its normal, 4294967295 for none. */
+  /** The normal index of each corner, 4294967295 for none. */
   normals?: Uint32Array;
 }
 
-/** A value that applies from `at` on; -1 for none. */
+/** A value for the elements from `at` up to the next run; -1 for none. */
 export interface Run {
   at: Counts;
   value: number;
@@ -59,7 +59,7 @@ export type Numbers =
   | Float32Array
   | Float64Array;
 
-/** Numbers, one per row, or lists of them: row `i` of lists has the values `offsets[i]` to `offsets[i + 1]`. */
+/** A column of numbers, or with `offsets`, of lists: row `i` has the values `offsets[i]` to `offsets[i + 1]`. */
 export interface Column {
   name: string;
   values?: Numbers;
@@ -68,26 +68,26 @@ export interface Column {
 
 export type Domain = 'indexed' | 'corner' | 'vertex' | 'face';
 
-/** A mesh. Arrays that the file does not have are left out. */
+/** A mesh. Arrays that the file does not contain are omitted. */
 export interface Mesh {
-  /** x, y, z for each. */
+  /** x, y, z of each position. */
   positions?: Float32Array;
-  /** The same in double precision, if 32-bit floats lose something that matters. */
+  /** x, y, z of each position in double precision, if 32-bit floats would lose digits. */
   exactPositions?: Float64Array;
   positionWeights?: Float32Array;
-  /** Red, green, blue, alpha for each position, as the file has them. */
+  /** Red, green, blue, alpha of each position, as in the file. */
   colors?: Float32Array;
   uvs?: Float32Array;
   uvDepths?: Float32Array;
   normals?: Float32Array;
-  /** How a corner finds its uv: by the indices of its element, or by its own number, its position's or its face's. */
+  /** How UVs are assigned: by index (`faces.uvs`), or one per corner, position (`vertex`) or face. */
   uvDomain: Domain;
   normalDomain: Domain;
   faces: Elements;
   lines: Elements;
   points?: Uint32Array;
   faceMaterials?: Int32Array;
-  /** Materials of elements: indices into the scene's. */
+  /** Materials of elements: indices into the materials of the scene. */
   materialRuns: Run[];
   /** Groups of elements: indices into `groups`. */
   groupRuns: Run[];
@@ -103,7 +103,7 @@ export interface SceneObject {
   mesh: number;
   start: Counts;
   end: Counts;
-  /** Row by row, to be multiplied by column vectors from the right. */
+  /** Row-major object-to-world matrix for column vectors. */
   transform?: number[];
 }
 
@@ -116,7 +116,7 @@ export interface TextureMap {
 
 export interface Material {
   name: string;
-  /** Used, but in no library. */
+  /** Whether the material is used, but not defined in any library. */
   missing: boolean;
   ambient?: number[];
   diffuse?: number[];
@@ -140,7 +140,7 @@ export interface Table {
   columns: Column[];
 }
 
-/** Where something is in a file: lines and columns (in bytes) count from 1, offsets from 0. */
+/** A location in a file: lines and columns (in bytes) start at 1, offsets at 0. */
 export interface Place {
   file?: string;
   line?: number;
@@ -148,28 +148,31 @@ export interface Place {
   offset?: number;
   expected?: string;
   hint?: string;
-  /** The name that the message is about. */
+  /** The name of the material, group or other item that the message is about. */
   subject?: string;
-  /** The names of what was lost: the first few. */
+  /** The first few names of lost items. */
   names?: string[];
-  /** The line, and the part of it that is meant. */
+  /** An excerpt of the line; `marked` is the range of the fault in it. */
   excerpt?: string;
   marked?: [number, number];
 }
 
 export interface Warning extends Place {
-  /** The kind of warning, a stable name. */
+  /** The kind of warning: a short name that never changes. */
   code: string;
-  /** How bad it is: dropped as everybody expects, lost although there is a slot for it, or a fault of the file. */
+  /**
+   * `note` for data that users do not expect the format to store, `loss` if data that the format can store was changed
+   * or dropped, `fault` if the file violates its format.
+   */
   severity: 'note' | 'loss' | 'fault';
   count: number;
   text: string;
 }
 
 export interface Scene {
-  /** Bytes that were read. */
+  /** The number of bytes read. */
   bytes: number;
-  /** The same, decompressed. */
+  /** The number of bytes after decompression. */
   plainBytes: number;
   meshes: Mesh[];
   objects: SceneObject[];
@@ -178,7 +181,7 @@ export interface Scene {
   tables: Table[];
   comments: string[];
   counts: Record<'positions' | 'uvs' | 'normals' | 'faces' | 'lines' | 'points' | 'curves', number>;
-  /** How many warnings there were; the first ones of each kind are in `warnings`. */
+  /** The number of warnings; the first ones of each kind are in `warnings`. */
   warningCount: number;
   warnings: Warning[];
 }
@@ -187,7 +190,7 @@ export type Tables = Pick<Scene, 'bytes' | 'plainBytes' | 'tables' | 'comments' 
 
 export interface PolyhaulError extends Place {}
 
-/** What is wrong with a file, and where. */
+/** A failure, with its location in the file if it has one. */
 export class PolyhaulError extends Error {
   kind: 'malformed' | 'limit' | 'unsupported' | 'io' | 'usage' | 'host' | 'memory' | 'cancelled' | 'internal';
 }
@@ -198,7 +201,7 @@ export function read(source: Source, options?: ReadOptions): Promise<Scene>;
 /** Reads the tables of a file, or the elements of a PLY file as tables: columns of numbers. */
 export function readTables(source: Source, options?: ReadOptions): Promise<Tables>;
 
-/** Reads a file and writes it in another format, which the name of the file to be made tells: `'scene.ply'`. */
+/** Converts a file to the format that the extension of the output name `to` selects, such as `'scene.ply'`. */
 export function convert(
   source: Source,
   to: string,
@@ -208,70 +211,70 @@ export function convert(
 type Floats = Float32Array | ArrayLike<number>;
 type Indices = Uint32Array | ArrayLike<number>;
 
-/** A mesh to be written: polygons, polylines, points, or positions alone. */
+/** A mesh to write: polygons, polylines, points, or only positions. */
 export interface MeshToWrite {
   name?: string;
-  /** x, y, z for each; a `Float64Array` is written in double precision. */
+  /** x, y, z of each position; a `Float64Array` is written in double precision. */
   positions: Floats | Float64Array;
-  /** Written in place of `positions`. */
+  /** Written instead of `positions`. */
   exactPositions?: Float64Array;
-  /** Triangles: three indices of positions for each. */
+  /** Triangles: three position indices each. */
   indices?: Indices | null;
-  /** Polygons, instead of `indices`; with indices of uvs and normals, if these are not one for each position. */
+  /** Polygons, instead of `indices`; with UV and normal indices unless there is one UV and normal per position. */
   faces?: { offsets?: Indices; positions?: Indices; uvs?: Indices; normals?: Indices };
   lines?: { offsets?: Indices; positions?: Indices };
   points?: Indices;
-  /** One for each position, unless `faces` has indices of them or the domain is `'corner'`. */
+  /** One UV per position, unless `faces` has UV indices or `uvDomain` is `'corner'`. */
   uvs?: Floats;
   normals?: Floats;
   uvDomain?: Domain;
   normalDomain?: Domain;
-  /** Three or four numbers for each position, as sRGB: from 0 to 1, or bytes. */
+  /** Three or four sRGB values for each position: numbers from 0 to 1, or bytes. */
   colors?: Floats | Uint8Array | Uint8ClampedArray;
   /** The name of the material (OBJ). */
   material?: string;
-  /** Or names from faces on. */
+  /** Or several materials, each with the first face that it applies to. */
   materials?: { face: number; name: string }[];
 }
 
-/** A table to be written; columns of plain numbers become doubles. Without rows, `values` may be left out. */
+/** A table to write; arrays of numbers become doubles. `values` may be omitted if there are no rows. */
 export interface TableToWrite {
   name?: string;
   columns: { name?: string; values?: Numbers | number[]; offsets?: Indices }[] | Record<string, Numbers | number[]>;
 }
 
 export interface WriteOptions {
-  /** Numbers as text in PLY and STL, or the highest byte first in PLY. Default: binary, the lowest byte first. */
+  /** Write numbers as text (PLY, STL), or big-endian (PLY). Default: binary, little-endian. */
   encoding?: 'ascii' | 'big';
-  /** Colors in PLY as floats, rather than bytes. Default: false. */
+  /** Write colors in PLY as floats instead of bytes. Default: false. */
   floatColors?: boolean;
-  /** Move the arrays to the worker instead of copying them: they are empty afterwards. Default: false. */
+  /** Transfer the arrays to the worker instead of copying them; they are empty afterwards. Default: false. */
   transfer?: boolean;
   signal?: AbortSignal;
 }
 
-/** Writes meshes or tables as a file, in a worker. The name tells the format: `'scene.obj'`, `'table.npy'`. */
+/** Writes meshes or tables in a worker. The extension of `to` selects the format: `'scene.obj'`, `'table.npy'`. */
 export function write(
   source: MeshToWrite | MeshToWrite[] | TableToWrite | TableToWrite[],
   to: string,
   options?: WriteOptions,
 ): Promise<Pick<Scene, 'bytes' | 'warningCount' | 'warnings'> & { blob: Blob }>;
 
-/** Loads the module and starts a worker, so that both are ready when the first file comes. */
+/** Loads the module and starts a worker, so that both are ready for the first file. */
 export function prepare(kind?: 'reading' | 'obj' | 'ply' | 'stl'): Promise<WebAssembly.Module>;
 
-/** The same with the larger module that `convert` and `write` need. */
+/** Like `prepare`, for the larger module that `convert` and `write` need. */
 export function prepareToWrite(): Promise<WebAssembly.Module>;
 
-/** Ends the workers that are kept for other files, and frees their memory. The next file starts a new one. */
+/** Stops the idle workers and frees their memory. The next file starts a new worker. */
 export function dispose(): void;
 
 export interface DrawOptions extends ReadOptions {
-  /** How many workers may share a large OBJ file: by default, one less than there are cores, up to 4. */
+  /** Maximum number of workers for a large OBJ file. Default: the number of cores minus one, at most 4. */
   workers?: number;
 }
 
-/** Corners of a mesh, of lines or of points, and its materials: indices into those of the scene, or -1. */
+/** The corners of a mesh, of lines or of points, and the materials: indices into the materials of the scene, or -1. */
 export interface Shape {
   name: string;
   kind: 'mesh' | 'lines' | 'points';

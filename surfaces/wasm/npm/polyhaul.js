@@ -1,5 +1,5 @@
-// Reading in workers: what `import { read } from 'polyhaul'` gives. three.js' classes are in three.js, the module and
-// its memory in engine.js.
+// The exports of the package `polyhaul`: reading and writing in workers. The classes for three.js are in three.js, the
+// module and its memory in engine.js.
 
 import { prepareModule, run, unlessAborted } from './jobs.js';
 import { work } from './pool.js';
@@ -8,7 +8,7 @@ import { described } from './writing.js';
 export { PolyhaulError } from './engine.js';
 export { dispose } from './pool.js';
 
-/** The modules: one that reads, a larger one that also converts, and one for each of three formats alone. */
+/** The modules: one that reads, a larger one that also converts, and one for each of three single formats. */
 const MODULES = {
   reading: () => new URL('./polyhaul.wasm', import.meta.url),
   converting: () => new URL('./polyhaul-convert.wasm', import.meta.url),
@@ -23,15 +23,15 @@ function moduleOf(kind = 'reading') {
 }
 
 /**
- * Loads the module that reads, and starts a worker, so that both are ready when the first file comes.
+ * Loads the module that reads, and starts a worker, so that both are ready for the first file.
  *
- * @param {'reading' | 'obj' | 'ply' | 'stl'} [kind] or a smaller module, which reads one format alone
+ * @param {'reading' | 'obj' | 'ply' | 'stl'} [kind] the module; a smaller one reads only one format
  */
 export async function prepare(kind) {
   return prepareModule(moduleOf(kind));
 }
 
-/** The same with the module that converts and writes. */
+/** Like `prepare`, for the module that converts and writes. */
 export function prepareToWrite() {
   return prepare('converting');
 }
@@ -39,22 +39,22 @@ export function prepareToWrite() {
 /**
  * Reads a scene or a mesh in a worker.
  *
- * @param {Blob | ArrayBuffer | ArrayBufferView | string | URL} source a file, its bytes, or where it is
+ * @param {Blob | ArrayBuffer | ArrayBufferView | string | URL} source a file, its bytes, or its address
  * @param {object} [options]
- * @param {string} [options.name] the name of the file, which tells its format; by default that of the `File`, or the last
- *   part of the URL
- * @param {'obj' | 'ply' | 'stl'} [options.module] use a smaller module, which reads this format alone
- * @param {string} [options.format] the format, if neither the name nor the content tells: `'obj'`, `'ply'`, ...
- * @param {boolean} [options.skip] leave out what breaks the format's rules, with warnings, instead of failing
- * @param {'auto' | 'single' | 'double'} [options.precision] of positions
- * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that this one may refer to, by the names it has for them
- * @param {boolean} [options.transfer] move an `ArrayBuffer` to the worker instead of copying it: it is empty afterwards
- * @param {number} [options.rangeBytes] the size of the ranges in which a large file is loaded from a server that has them;
- *   0 loads it as a whole
+ * @param {string} [options.name] the file name, whose extension selects the format; by default the name of the `File`,
+ *   or the last part of the URL
+ * @param {'obj' | 'ply' | 'stl'} [options.module] use a smaller module, which reads only this format
+ * @param {string} [options.format] the format, such as `'obj'`; by default inferred from the name or the content
+ * @param {boolean} [options.skip] skip invalid statements with a warning instead of failing
+ * @param {'auto' | 'single' | 'double'} [options.precision] the precision of positions
+ * @param {Record<string, Blob | ArrayBuffer>} [options.others] files that it may refer to, by the names in the file
+ * @param {boolean} [options.transfer] transfer an `ArrayBuffer` to the worker instead of copying it
+ * @param {number} [options.rangeBytes] the size of the ranges in which a large file is loaded, if the server supports
+ *   them; 0 loads it as a whole
  * @param {AbortSignal} [options.signal]
  * @param {(bytes: number, total: number) => void} [options.onProgress]
  * @returns {Promise<object>} the scene
- * @throws {PolyhaulError} what is wrong with the file, with its line and column
+ * @throws {PolyhaulError} with the line and column of the fault
  */
 export async function read(source, options = {}) {
   return run('read', source, options, moduleOf(options.module));
@@ -70,9 +70,9 @@ export async function readTables(source, options = {}) {
 }
 
 /**
- * Reads a file and writes it in another format, in a worker.
+ * Converts a file to another format, in a worker.
  *
- * @param {string} to the name of the file to be made, which tells its format: `'scene.ply'`
+ * @param {string} to the name of the output, whose extension selects its format: `'scene.ply'`
  * @returns {Promise<{ blob: Blob, bytes: number, warningCount: number, warnings: object[] }>}
  */
 export async function convert(source, to, options = {}) {
@@ -82,10 +82,10 @@ export async function convert(source, to, options = {}) {
 }
 
 /**
- * Writes meshes or tables as a file, in a worker.
+ * Writes meshes or tables to a blob, in a worker.
  *
  * @param {object | object[]} source meshes, which have `positions`, or tables, which have `columns`
- * @param {string} to the name of the file, which tells its format: `'scene.obj'`
+ * @param {string} to the name of the file, whose extension selects the format: `'scene.obj'`
  * @param {{ encoding?: 'ascii' | 'big', floatColors?: boolean, transfer?: boolean, signal?: AbortSignal }} [options]
  * @returns {Promise<{ blob: Blob, bytes: number, warningCount: number, warnings: object[] }>}
  */
@@ -108,8 +108,8 @@ function requireName(to) {
 /**
  * Reads the shapes of a file as a renderer draws them: corners without indices. See three.js.
  *
- * @param {number} [options.workers] how many workers may share a large OBJ file: by default, one less than there are cores,
- *   up to 4
+ * @param {number} [options.workers] the maximum number of workers for a large OBJ file: by default, the number of cores
+ *   minus one, at most 4
  */
 export async function draw(source, options = {}) {
   return run('draw', source, options, moduleOf(options.module));

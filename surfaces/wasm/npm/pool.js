@@ -1,32 +1,32 @@
-// Workers, in browsers and in Node: each has one job at a time, and is kept for the next one. They are started as jobs
-// come, and ended when a job is given up. What a job is, worker.js knows.
+// The pool of workers, in browsers and in Node. A worker runs one job at a time, and is reused for the next one.
+// Workers are started on demand, and terminated if their job is aborted. Jobs are defined in worker.js.
 
 import { PolyhaulError, nodeModule } from './engine.js';
 import { isMoved, placeOf } from './modules.js';
 
 const idle = new Set();
-/** Idle workers that are kept: each has the memory of its largest job. */
+/** The maximum number of idle workers, each of which keeps the memory of its largest job. */
 const MOST_IDLE = Math.max(4, globalThis.navigator?.hardwareConcurrency ?? 4);
 
 /**
- * Starts a worker, if none is idle, so that it is there for the first job.
+ * Starts a worker if none is idle, so that it is ready for the first job.
  *
- * @param {URL | string} module what it will work with
+ * @param {URL | string} module the address of the module
  */
 export async function warm(module) {
   if (idle.size === 0) idle.add(started(module));
 }
 
-/** Ends the workers that are kept for other jobs, which would start new ones. */
+/** Terminates the idle workers. The next job starts a new one. */
 export function dispose() {
   for (const worker of idle) worker.end();
 }
 
 /**
- * Does a job in a worker.
+ * Runs a job in a worker.
  *
  * @param {object} message the job
- * @param {ArrayBuffer[]} moved memory that the worker gets, and that is empty here afterwards
+ * @param {ArrayBuffer[]} moved memory to transfer to the worker, which is empty here afterwards
  * @param {AbortSignal} [signal]
  * @param {(bytes: number) => void} onProgress
  */
@@ -39,14 +39,14 @@ export async function work(message, moved, signal, onProgress) {
   }
 }
 
-/** A worker for several jobs, one after another: nobody else gets it until it is released. */
+/** Reserves a worker for several sequential jobs, until it is released. */
 export async function hold(module) {
   const [found] = idle;
   if (found) idle.delete(found);
   return found ?? started(module);
 }
 
-/** Whoever held a worker needs it no more. */
+/** Returns a reserved worker to the pool. */
 export function release(worker) {
   if (worker.isOver) return;
   if (idle.size < MOST_IDLE) idle.add(worker);
@@ -60,7 +60,7 @@ function started(module) {
   return new Hand(new threads.Worker(beside(module)));
 }
 
-/** The script, where no bundler has moved it. */
+/** The address of the script, unless a bundler moved it. */
 const beside = (module) => new URL('worker.js', placeOf(module));
 
 /** Bundlers look for this expression, and may replace the address in it. */
@@ -71,14 +71,14 @@ function browserWorker(module) {
   try {
     return bundledWorker();
   } catch (error) {
-    // A worker must have the origin of the page, but may import from others, such as that of a CDN.
+    // The script of a worker must have the origin of the page, but may import from other origins, such as a CDN.
     if (error.name !== 'SecurityError') throw error;
     const script = new Blob([`import ${JSON.stringify(bundledAddress())};`], { type: 'text/javascript' });
     return new Worker(URL.createObjectURL(script), { type: 'module' });
   }
 }
 
-/** The address in the expression, which nothing else tells. */
+/** The address in the expression of `bundledWorker`, found by replacing the class `Worker` temporarily. */
 function bundledAddress() {
   const { Worker } = globalThis;
   let address;
@@ -95,15 +95,15 @@ function bundledAddress() {
   return address;
 }
 
-/** Browsers do not say why. */
+/** Browsers do not report the reason. */
 const NOT_STARTED =
   'polyhaul: the worker cannot start: is its script where the page expects it (see "Bundlers" in the readme of the ' +
   "package), and does the page's Content-Security-Policy allow it?";
 
-/** A worker and its job, if it has one. What it says later is not heard. */
+/** A worker and its job, if it has one. Messages without a job are ignored. */
 class Hand {
   #job;
-  /** Whether it was ended. */
+  /** Whether the worker was terminated. */
   isOver = false;
 
   constructor(inner) {
@@ -114,7 +114,7 @@ class Hand {
       inner.on('message', heard);
       for (const event of ['error', 'messageerror']) inner.on(event, broken);
       inner.on('exit', (code) => broken(new Error(`the worker ended with code ${code}`)));
-      // Without a job it does not keep the program alive.
+      // A worker without a job does not keep the program alive.
       inner.unref();
     } else {
       inner.onmessage = ({ data }) => heard(data);
@@ -125,7 +125,7 @@ class Hand {
 
   run(message, moved, signal, onProgress) {
     return new Promise((resolve, reject) => {
-      // Neither would be told again.
+      // Neither causes an event later.
       signal?.throwIfAborted();
       if (this.isOver) throw new Error('the worker has ended');
       const settle = (result) => {

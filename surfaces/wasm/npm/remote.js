@@ -1,22 +1,21 @@
-// Files behind URLs. A large file is read in ranges, where its server has them and the engine can wait for them:
-// reading begins with the first range, and no more than a few are in memory. Other files are loaded as a whole. What
-// the bytes mean is not known here.
+// Files at URLs. A large file is read in ranges if its server supports them and the engine can wait for them: reading
+// starts with the first range, and only a few are in memory. Other files are loaded as a whole.
 
 import { nodeModule } from './engine.js';
 
 const RANGE_BYTES = 16 << 20;
-/** Files of fewer ranges are loaded as a whole: servers often compress them, and then they have no ranges. */
+/** Files of fewer ranges are loaded as a whole: servers often compress small files, and then do not support ranges. */
 const LEAST_RANGES = 4;
-/** Ranges that are loaded at a time, so that the connection is busy while the engine works. */
+/** The number of concurrent range requests, so that the connection is busy while the engine works. */
 const RANGES_AT_A_TIME = 3;
 const TRIES = 3;
 
 /**
- * What a worker can read of a URL: a blob, a buffer, or a file in ranges; and the memory that is moved to it.
+ * Opens a URL for a worker: as a blob, a buffer, or a file in ranges. Also returns the memory to transfer.
  *
  * @param {string | URL} url
  * @param {AbortSignal} [signal]
- * @param {number} [rangeBytes] the size of a range, or 0 for none
+ * @param {number} [rangeBytes] the size of a range; 0 disables ranges
  */
 export async function remote(url, signal, rangeBytes = RANGE_BYTES) {
   const response = await found(url, signal);
@@ -26,13 +25,13 @@ export async function remote(url, signal, rangeBytes = RANGE_BYTES) {
   try {
     file.first = await loaded(file, 0, rangeBytes, signal);
   } catch {
-    // Such as a server that hides from other origins which range it sends.
+    // For example, the server hides the header `Content-Range` from other origins.
     return whole(await found(url, signal));
   }
   return { file, moved: [file.first] };
 }
 
-/** The same of a file on disk; nothing for other addresses. */
+/** Like `remote`, for a file on disk; returns nothing for other addresses. */
 export async function disk(source) {
   const path = pathOf(source);
   if (path === undefined) return undefined;
@@ -42,15 +41,15 @@ export async function disk(source) {
   return { file: { path, size } };
 }
 
-/** The path of a file on disk, in Node: its `file:` URL, or a path already. */
+/** The path of a file on disk, in Node, from a `file:` URL or a path. */
 function pathOf(source) {
   if (typeof Worker !== 'undefined') return undefined;
   if (String(source).startsWith('file:')) return nodeModule('url').fileURLToPath(source);
-  // Where pages have an address, others are relative to it. One letter alone is a drive of Windows.
+  // If the program has a location, addresses are relative to it. A single letter is a drive on Windows.
   return globalThis.location || /^[a-z][a-z\d+.-]+:/i.test(source) ? undefined : source;
 }
 
-/** All bytes of an address. */
+/** Loads all bytes of an address. */
 export async function bytesOf(source) {
   const path = pathOf(source);
   if (path === undefined) return (await found(source)).arrayBuffer();
@@ -59,7 +58,7 @@ export async function bytesOf(source) {
   });
 }
 
-/** The answer to a request, if it is a success. */
+/** Sends a request; fails unless it succeeds. */
 export async function found(url, signal) {
   const response = await fetch(url, { signal }).catch((error) => {
     throw signal?.aborted ? error : unreachable(url, error);
@@ -68,7 +67,7 @@ export async function found(url, signal) {
   return response;
 }
 
-/** An error with the address and the reason, which that of `fetch` may lack. */
+/** Creates an error with the address and the reason, which the error of `fetch` may lack. */
 function unreachable(url, error) {
   const why = error.cause?.message || error.cause?.code || error.message;
   const { location } = globalThis;
@@ -90,7 +89,7 @@ function isInRanges({ url, headers }, rangeBytes) {
   return rangeBytes > 0 && isPlain && /^https?:/.test(url) && bytes >= LEAST_RANGES * rangeBytes;
 }
 
-/** A file in ranges for an engine that waits until it is `ready`, in the worker. */
+/** In a worker, a file in ranges for an engine that waits until the file is `ready`. */
 export class RangeFile {
   #file;
   #parts = new Map();
@@ -107,7 +106,7 @@ export class RangeFile {
     return this.#file.size;
   }
 
-  /** A promise that the bytes from `offset` on can be read, or nothing if they can already. */
+  /** Returns a promise for the bytes from `offset`, or nothing if they can be read already. */
   ready(offset) {
     const { size, rangeBytes } = this.#file;
     if (offset >= size || (offset >= this.#begin && offset < this.#begin + this.#bytes.length)) return undefined;
@@ -129,7 +128,7 @@ export class RangeFile {
     return found.length;
   }
 
-  /** Gives up what was loaded ahead. */
+  /** Aborts the requests of ranges that were loaded ahead. */
   close() {
     this.#leave.abort();
   }
@@ -137,18 +136,18 @@ export class RangeFile {
   #load(begin) {
     const { size, rangeBytes } = this.#file;
     const part = loaded(this.#file, begin, Math.min(begin + rangeBytes, size), this.#leave.signal);
-    // It is told when the engine comes to this range, if it does.
+    // A failure is reported when the engine reads this range, if at all.
     part.catch(() => {});
     return part;
   }
 }
 
-/** Loads a range. A connection that fails is tried again. */
+/** Loads a range; tries again if the connection fails. */
 async function loaded(file, begin, end, signal) {
   for (let tries = 1; ; tries++) {
     let response, bytes;
     try {
-      // What a cache has of an older file must not be mixed with this one; and one entry of a cache has one reader.
+      // Without a cache, which could have ranges of an older file, and which allows only one reader per entry.
       response = await fetch(file.url, { headers: { range: `bytes=${begin}-${end - 1}` }, cache: 'no-store', signal });
       if (response.status === 206) bytes = await response.arrayBuffer();
     } catch (error) {
@@ -156,13 +155,13 @@ async function loaded(file, begin, end, signal) {
       if (tries === TRIES) throw failed(begin, end, 'the connection failed');
       continue;
     }
-    // Not a whole file.
+    // The response may be the whole file.
     if (!bytes) response.body?.cancel().catch(() => {});
     return checked(file, begin, end, response, bytes);
   }
 }
 
-/** The bytes of an answer, if they are those that were asked for, of the same file as before. */
+/** Returns the bytes of a response, if they are the requested range of the same file as before. */
 function checked(file, begin, end, { status, headers }, bytes) {
   if (!bytes) throw failed(begin, end, `the server answered with status ${status}`);
   const range = headers.get('content-range') ?? '';

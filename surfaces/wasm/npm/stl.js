@@ -1,4 +1,4 @@
-// The STL loader for three.js, with a smaller module that reads nothing else.
+// The STL loader for three.js, with a smaller module that reads only STL.
 //
 //     import { STLLoader } from 'polyhaul/stl';
 

@@ -12,7 +12,7 @@ import type {
   Wrapping,
 } from 'three';
 
-/** Wavefront OBJ as a group of meshes, lines and points. */
+/** Loads Wavefront OBJ as a group of meshes, lines and points. */
 export class OBJLoader extends Loader<Group> {
   constructor(manager?: LoadingManager);
   setMaterials(materials: { create(name: string): Material | undefined }): this;
@@ -21,33 +21,33 @@ export class OBJLoader extends Loader<Group> {
 
 export interface MaterialOptions {
   side?: Side;
-  /** For textures without `-clamp on`. Default: `RepeatWrapping`. */
+  /** Wrapping of textures without `-clamp on`. Default: `RepeatWrapping`. */
   wrap?: Wrapping;
-  /** Colors are from 0 to 255. */
+  /** Colors in the library range from 0 to 255. */
   normalizeRGB?: boolean;
-  /** Leave black colors out, except emission. */
+  /** Ignore black colors, except emission. */
   ignoreZeroRGBs?: boolean;
-  /** `Tr` is the opacity rather than the transparency. */
+  /** `Tr` is the opacity instead of the transparency. */
   invertTrProperty?: boolean;
 }
 
-/** Wavefront MTL: materials for `OBJLoader.setMaterials`. */
+/** Loads Wavefront MTL: materials for `OBJLoader.setMaterials`. */
 export class MTLLoader extends Loader<MaterialCreator> {
   constructor(manager?: LoadingManager);
   materialOptions?: MaterialOptions;
   setMaterialOptions(options: MaterialOptions): this;
-  /** @param path where the textures are, unless `setResourcePath` says */
+  /** @param path the folder of the textures, unless `setResourcePath` was called */
   parse(data: ArrayBuffer | string, path?: string): MaterialCreator;
 }
 
-/** Colors as three numbers and the rest as text, by the keywords of MTL in lower case. */
+/** The statements of a material by MTL keyword in lower case: colors as three numbers, all others as text. */
 export type MaterialInfo = Record<string, string | number[]>;
 
-/** Makes the materials of a library as they are asked for, each once. */
+/** Creates the materials of a library on request, each only once. */
 export interface MaterialCreator {
   baseUrl: string;
   options: MaterialOptions;
-  /** Statements that break the rules, which have no effect. */
+  /** Invalid statements, which have no effect. */
   warnings: { line: number; code: string; text: string }[];
   materialsInfo: Record<string, MaterialInfo>;
   materials: Record<string, MeshPhongMaterial>;
@@ -64,7 +64,7 @@ export interface MaterialCreator {
   preload(): void;
   getIndex(name: string): number;
   getAsArray(): MeshPhongMaterial[];
-  /** The material of a name; a plain one if the library does not have it. */
+  /** Returns the material with this name; a default material if the library does not contain it. */
   create(name: string): MeshPhongMaterial;
   loadTexture(
     url: string,
@@ -75,19 +75,19 @@ export interface MaterialCreator {
   ): Texture;
 }
 
-/** STL, as text or binary: a geometry with a position and a normal for each corner. */
+/** Loads STL, as text or binary: a geometry with a position and a normal for each corner. */
 export class STLLoader extends Loader<BufferGeometry> {
   constructor(manager?: LoadingManager);
   parse(data: ArrayBuffer | string): BufferGeometry;
 }
 
-/** PLY, as text or binary: a geometry with an index, and the attributes that the file has. */
+/** Loads PLY, as text or binary: a geometry with an index, and the attributes in the file. */
 export class PLYLoader extends Loader<BufferGeometry> {
   constructor(manager?: LoadingManager);
   parse(data: ArrayBuffer | string): BufferGeometry;
 }
 
-/** What `draw` read of any file, as a group with its own materials. */
+/** Converts the result of `draw` to a group with materials. */
 export function groupOf(
   answer: Pick<Scene, 'meshes' | 'materials' | 'materialLibraries'> & { shapes: Shape[] },
   addressOf?: (file: string) => string | undefined,

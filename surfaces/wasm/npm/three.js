@@ -1,5 +1,5 @@
-// Loaders for three.js: change the import, and nothing else. One module reads all of their formats; `polyhaul/obj`,
-// `polyhaul/ply` and `polyhaul/stl` have smaller ones.
+// Loaders for three.js: change only the import. One module reads all of these formats; `polyhaul/obj`, `polyhaul/ply`
+// and `polyhaul/stl` use smaller ones.
 //
 //     import { OBJLoader } from 'polyhaul/three';
 

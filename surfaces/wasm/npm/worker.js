@@ -1,5 +1,5 @@
-// A worker: an instance of a module behind messages. Each message is a job, and gets one reply after any number of
-// messages about progress.
+// A worker: runs an instance of a module. Each message to the worker is a job, which is answered by any number of
+// progress messages and one reply.
 
 import { Engine, ITEM_SIZES, blobFile, bytesFile, diskFile, nodeModule } from './engine.js';
 import { RangeFile } from './remote.js';
@@ -8,7 +8,7 @@ const port = globalThis.postMessage ? globalThis : nodeModule('worker_threads').
 let engine;
 let engineKind;
 
-/** What a message can ask for. */
+/** The tasks of messages. */
 const TASKS = {
   async read(_, file, options, ...others) {
     const { shapes, ...scene } = await engine.read(file, options, ...others);
@@ -39,9 +39,9 @@ const TASKS = {
   forget() {},
 };
 
-/** The jobs after which there will be others about the same file. */
+/** Tasks that are followed by others on the same file. */
 const LASTING = ['part', 'join', 'corners'];
-/** Shapes of which others have a part, and the file, while there will be other jobs about it. */
+/** Shapes that other workers also draw, and the file, as long as more jobs on it follow. */
 let room = {};
 let kept;
 
@@ -51,7 +51,7 @@ const receive = async (message) => {
   let main;
   try {
     kept = file ?? kept;
-    // What is written is no file.
+    // The task `write` has no input file.
     main = task === 'write' ? undefined : await opened(kept, range);
     const suspends = Boolean(main?.ready);
     if (engine?.suspends !== suspends || kind !== engineKind) engine = new Engine(module, suspends);
@@ -70,10 +70,10 @@ const receive = async (message) => {
     }
     port.postMessage({ result }, [...buffers(result)]);
   } catch (error) {
-    // Of an instance that failed in the middle, nothing is known.
+    // The state of an instance that failed during a call is undefined.
     engine = undefined;
     room = {};
-    // One worker alone may go on with a file that cannot be read in parts.
+    // A single worker may continue with a file that cannot be read in parts.
     if (!LASTING.includes(task)) kept = undefined;
     const { message, stack, ...fields } = error;
     port.postMessage({ error: { ...fields, message, isOurs: error.name === 'PolyhaulError' } });
@@ -94,10 +94,10 @@ async function opened(file, range = []) {
   return globalThis.FileReaderSync ? blobFile(part) : bytesFile(new Uint8Array(await part.arrayBuffer()));
 }
 
-/** Smaller arrays are copied: a message that moves very many takes longer than copying them. */
+/** Smaller arrays are copied: a message that transfers very many arrays takes longer than copying them. */
 const LEAST_MOVED_BYTES = 1 << 16;
 
-/** The memory of the large arrays in a result, to be moved rather than copied. */
+/** The memory of the large arrays in a result, to be transferred instead of copied. */
 function* buffers(value) {
   if (ArrayBuffer.isView(value)) {
     if (value.byteLength >= LEAST_MOVED_BYTES) yield value.buffer;

@@ -1,15 +1,15 @@
-// Meshes and tables in the form in which the engine takes them: arrays, and lines that say what they are
-// (surfaces/wasm/src/given.rs). What cannot be written is an error here, before a worker has it.
+// Converts meshes and tables to the form that the engine expects: arrays, and lines that describe them
+// (surfaces/wasm/src/given.rs). Invalid meshes and tables are errors here, before they reach a worker.
 
-/** What meshes have. */
+/** The fields of meshes. */
 const ELEMENTS = ['indices', 'faces', 'lines', 'points'];
 const ATTRIBUTES = ['positions', 'exactPositions', 'uvs', 'uvDomain', 'normals', 'normalDomain', 'colors'];
 const MESH = new Set(['name', 'material', 'materials', ...ELEMENTS, ...ATTRIBUTES]);
-/** Types of columns. */
+/** The types of columns. */
 const NUMBERS = /^(Int8|Uint8|Int16|Uint16|Int32|Uint32|BigInt64|BigUint64|Float32|Float64)Array$/;
 
 /**
- * The arrays and lines of meshes or tables.
+ * Returns the arrays and lines for meshes or tables.
  *
  * @param {object | object[]} source meshes, which have `positions`, or tables, which have `columns`
  */
@@ -36,7 +36,7 @@ function describeTable({ lines, arrays }, { name = '', columns }) {
   }
 }
 
-/** The values of a column, which has none if they are left out; numbers of no other type become doubles. */
+/** The values of a column, empty if they are omitted; numbers that are not in a typed array become doubles. */
 function numbersOf(name, values = []) {
   if (NUMBERS.test(values?.[Symbol.toStringTag])) return values;
   const isNumber = (value) => typeof value === 'number';
@@ -78,7 +78,7 @@ function describeMesh({ lines, arrays }, mesh) {
   for (const { face, name } of materials) lines.push(`material ${face} ${oneLine(name)}`);
 }
 
-/** The polygons or polylines of a mesh, if it has any: without them, `read` leaves arrays out. */
+/** The polygons or polylines of a mesh, if it has any: `read` omits the arrays if there are none. */
 function elementsOf(mesh, kind) {
   const { offsets, positions = [] } = mesh[kind] ?? {};
   if (offsets) return { ...mesh[kind], positions };
@@ -86,7 +86,7 @@ function elementsOf(mesh, kind) {
   return undefined;
 }
 
-/** The indices of uvs or normals: their own, those of positions, or one after another. None if there are no faces. */
+/** The indices of UVs or normals: given ones, the position indices, or sequential ones. None if there are no faces. */
 function indicesOf(arrays, faces, kind, domain, values, vertices, place) {
   if (faces?.[kind]) return put(arrays, Uint32Array, faces[kind], 1);
   if (faces && domain === 'corner' && values === faces.positions.length) {
@@ -110,7 +110,7 @@ function triangles(indices) {
   return { offsets: Uint32Array.from({ length: indices.length / 3 + 1 }, (_, face) => 3 * face), positions: indices };
 }
 
-/** Colors of three or four numbers for each position as four floats. */
+/** Converts colors of three or four numbers per position to four floats. */
 function quads(colors, count) {
   const width = colors.length / count;
   if (width !== 3 && width !== 4) throw new TypeError('polyhaul: expected colors of 3 or 4 numbers for each position');
@@ -122,7 +122,7 @@ function quads(colors, count) {
   return four;
 }
 
-/** Adds values as an array of a type; returns its number. */
+/** Adds values as an array of the type; returns the number of the array. */
 function put(arrays, Type, values, width) {
   const length = values?.length;
   if (typeof length !== 'number') throw new TypeError(`polyhaul: expected an array of numbers, found \`${values}\``);
@@ -134,7 +134,7 @@ function push(arrays, array, width) {
   return arrays.push({ array, width }) - 1;
 }
 
-/** A line break would begin another line. */
+/** Replaces line breaks, which would start another line of the request. */
 function oneLine(name) {
   return String(name).replace(/[\r\n]/g, ' ');
 }

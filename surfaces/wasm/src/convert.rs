@@ -1,6 +1,6 @@
 //! Writing, which only the larger module supports.
 //!
-//! The output goes to JavaScript block by block.
+//! The output is passed to JavaScript block by block.
 
 use crate::given::{self, GivenArray};
 use crate::request::Request;
@@ -22,9 +22,10 @@ pub extern "C" fn polyhaul_convert() -> bool {
     INSTANCE.with_borrow_mut(|instance| instance.run(convert))
 }
 
-/// Allocates an array of zeros for the caller to fill; returns its address, or null if out of memory. Lines refer to it
-/// by the number of arrays allocated before. `kind` is the number type: i8, u8, i16, u16, i32, u32, i64, u64, f32, f64;
-/// `width` is the count of numbers per item: 1, for f32 up to 4, or 3 for f64.
+/// Allocates an array of zeros for the caller to fill; returns its address, or null if out of memory or if the type is
+/// not supported. Lines refer to it by the number of arrays allocated before. `kind` is the index of the number type in
+/// i8, u8, i16, u16, i32, u32, i64, u64, f32, f64; `width` is the count of numbers per item: 1, for f32 up to 4, or 3
+/// for f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_array(kind: u32, width: u32, count: usize) -> *mut u8 {
     let Some((array, at)) = GivenArray::zeros(kind, width, count) else { return std::ptr::null_mut() };

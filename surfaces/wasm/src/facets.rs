@@ -1,8 +1,8 @@
 //! Draws binary STL while reading it: its triangles share no corners, so no mesh is needed.
 //!
-//! Blocks of corners go to JavaScript as they arrive; `shapes` draws all other formats. Colors follow Materialise
-//! Magics, as in three.js: `COLOR=` in the header sets the default color, and the lower 15 bits of a triangle's
-//! attribute its own color.
+//! Blocks of corners are passed to JavaScript as they are read; `shapes` draws all other formats. Colors follow
+//! Materialise Magics, as in three.js: `COLOR=` in the header sets the default color, and the lower 15 bits of a
+//! triangle's attribute set its own color.
 
 use crate::host;
 use crate::request::Request;
@@ -13,7 +13,7 @@ use polyhaul_stl as stl;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// The header with the triangle count, and the title alone.
+/// Sizes of the header with the triangle count, and of the title alone.
 const HEADER_BYTES: usize = 84;
 const TITLE_BYTES: usize = 80;
 

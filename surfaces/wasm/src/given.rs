@@ -8,7 +8,7 @@
 //! | `mesh NAME` | starts a mesh, which the following lines describe |
 //! | `positions ARRAY`, `colors ARRAY` | three floats or doubles, and four floats per position |
 //! | `uvs ARRAY DOMAIN`, `normals ARRAY DOMAIN` | the domain is `indexed`, or `vertex`: one per position |
-//! | `faces OFFSETS POSITIONS UVS NORMALS`, `lines ...` | polygons and polylines; `-` for no indices |
+//! | `faces OFFSETS POSITIONS UVS NORMALS`, `lines ...` | polygons and polylines; `-` for no UVs or normals |
 //! | `points ARRAY` | the position index of each point |
 //! | `material FACE NAME` | the material starting at a face |
 //! | `table ROWS NAME` | starts a table |
@@ -18,7 +18,7 @@ use polyhaul::model::{Array, Column, Counts, Domain, Elements, Material, Mesh, O
 use polyhaul::model::{Table, Values};
 use std::collections::HashMap;
 
-/// An array, by the count of numbers per item.
+/// An array, with a variant for each count of numbers per item.
 pub(crate) enum GivenArray {
     Pairs(Array<[f32; 2]>),
     Triples(Array<[f32; 3]>),
@@ -55,7 +55,7 @@ fn zeros<T: Clone + Default>(count: usize) -> Option<(Array<T>, *mut u8)> {
     Some((values.into(), at))
 }
 
-/// Builds the scene that the lines describe: meshes, tables, or both. An error is a bug of the caller.
+/// Builds the scene that the lines describe: meshes, tables, or both. Fails only if the caller has a bug.
 pub(crate) fn scene(lines: &[String], arrays: Vec<GivenArray>) -> Result<Scene, String> {
     let mut description = Description { arrays, ..Description::default() };
     for line in lines {
@@ -190,7 +190,7 @@ impl Description {
     }
 
     fn finish(mut self) -> Scene {
-        // Several unnamed meshes stay objects, or OBJ would merge them.
+        // A single mesh without a name needs no object. Several need one each, or OBJ would merge them.
         if let [only] = &mut self.scene.objects[..]
             && only.name.is_empty()
         {

@@ -1,7 +1,7 @@
 //! Files of the host page or program, whose bytes JavaScript copies into our memory.
 //!
-//! This module declares all imports for reading, and `Math.pow`. On other targets it has no files, and exists only so
-//! that tests can be built.
+//! This module declares all imports for reading, and `Math.pow`. On targets other than WebAssembly, there are no files;
+//! the module then exists only so that tests can be built.
 
 use polyhaul::{HostRead, Input};
 use std::io;
@@ -74,7 +74,7 @@ pub(crate) fn power(base: f64, exponent: f64) -> f64 {
 
 #[cfg(target_family = "wasm")]
 mod imported {
-    /// Byte counts are f64s, which are exact up to 2^53: i64s would be BigInts in JavaScript.
+    /// Byte counts are `f64`, which is exact up to 2^53: an `i64` would be a BigInt in JavaScript.
     mod functions {
         #[link(wasm_import_module = "polyhaul")]
         unsafe extern "C" {
@@ -129,8 +129,8 @@ mod imported {
 
     pub(super) fn facets(first: u64, positions: &[[f32; 3]], normals: &[[f32; 3]], colors: &[[f32; 3]]) {
         let count = positions.len().min(normals.len()) / 3;
-        // SAFETY: positions and normals have three items per triangle, and so have colors if they were announced to
-        // JavaScript, which only reads the arrays.
+        // SAFETY: positions and normals have three items per triangle, and so do colors if they were announced.
+        // JavaScript only reads the arrays, and reads colors only if they were announced.
         unsafe {
             functions::facets(first as f64, count, positions.as_ptr(), normals.as_ptr(), colors.as_ptr());
         }

@@ -1,4 +1,4 @@
-//! polyhaul in WebAssembly: the functions that its JavaScript calls, which pass only numbers and memory.
+//! polyhaul in WebAssembly: the functions that its JavaScript calls. They exchange only numbers and memory.
 //!
 //! An instance does one job at a time. A request is text in a buffer of this module, the answer is JSON in another
 //! buffer, and arrays are read from memory at the addresses in the answer. Nothing here depends on the DOM, workers or
@@ -9,9 +9,9 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `name` | the file name, which also selects the format |
-//! | `format` | the format, if the name does not select one |
-//! | `to` | the name of the output file, which selects its format |
+//! | `name` | the file name, whose extension selects the format |
+//! | `format` | the format; takes precedence over the extension of the name |
+//! | `to` | the name of the output file, whose extension selects its format |
 //! | `given` | a line that describes arrays to write: see `given` |
 //! | `floatColors` | `1`: write colors in PLY as floats rather than bytes |
 //! | `encoding` | `ascii` to write numbers as text, or `big` to write big-endian PLY |
@@ -71,7 +71,7 @@ pub extern "C" fn polyhaul_request(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Reads the scene of the request; returns whether that succeeded. The answer describes the scene or the error.
+/// Reads the file of the request; returns whether that succeeded. The answer describes the scene or the error.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_read() -> bool {
     INSTANCE.with_borrow_mut(|instance| instance.run(Instance::read))
@@ -90,7 +90,7 @@ pub extern "C" fn polyhaul_answer_bytes() -> usize {
 }
 
 /// Starts drawing a shape, by its index in the answer. Returns a pointer to the addresses of four blocks, for
-/// positions, normals, colors and uvs; null if the shape does not exist.
+/// positions, normals, colors and UVs; null if the shape does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
     INSTANCE.with_borrow_mut(|instance| match (&instance.scene, instance.shapes.get(shape)) {
@@ -105,7 +105,7 @@ pub extern "C" fn polyhaul_draw_next() -> usize {
     INSTANCE.with_borrow_mut(|instance| instance.scene.as_ref().map_or(0, |scene| instance.drawing.next(scene)))
 }
 
-/// Frees the memory of the last job.
+/// Frees the request, the scene and the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_forget() {
     INSTANCE.take();

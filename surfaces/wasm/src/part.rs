@@ -18,9 +18,9 @@ use polyhaul_insight::json::Json;
 ///
 /// | line | content |
 /// |---|---|
-/// | `base` | the faces, lines and points before this part, and the corners of the faces and lines |
+/// | `base` | the counts of faces, lines and points before this part, and of the corners of these faces and lines |
 /// | `end` | the same counts for the whole file |
-/// | `before` | the positions, uvs and normals before this part |
+/// | `before` | the counts of positions, UVs and normals before this part |
 /// | `total` | the same counts for the whole file |
 /// | `colors` | 1 if any position has a color |
 /// | `statement` | a statement: see [`Placed::parse`] |
@@ -58,7 +58,7 @@ fn numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
 }
 
 /// Joins the part of the previous request with the other parts, as this request describes them. Returns a pointer to
-/// the addresses for their positions, uvs, normals and colors, or null on failure.
+/// the addresses for their positions, UVs, normals and colors, or null on failure.
 #[cfg_attr(feature = "obj", unsafe(no_mangle))]
 extern "C" fn polyhaul_join() -> *const [usize; 4] {
     INSTANCE.with_borrow_mut(|Instance { request, answer, scene, shapes, places, .. }| {
@@ -112,10 +112,10 @@ fn largest(indices: &[u32]) -> u32 {
 }
 
 /// Pads the vertex arrays to the sizes in the whole file, and divides the whole file into shapes. Returns the addresses
-/// of positions, uvs, normals and colors, where the other parts' vertices belong.
+/// of positions, UVs, normals and colors, where the other parts' vertices belong.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if `text` is not a valid description, [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if `text` is not a valid description; [`ErrorKind::Memory`].
 fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     let refused = || Error::new(ErrorKind::Usage, "invalid description of the parts of a file");
     let mut whole = JoinedParts::parse(text).ok_or_else(refused)?;
@@ -174,7 +174,7 @@ mod tests {
         Ok(Reader::new(Input::Memory(text.into(), "a.obj".into())).options(&options).scene()?.value)
     }
 
-    /// The positions, normals and uvs of a shape's corners in this part.
+    /// The positions, normals and UVs of a shape's corners in this part.
     fn drawn(scene: &Scene, shape: &Shape) -> [Vec<f32>; 3] {
         let mut drawing = Drawing::default();
         let mut drawn_values = <[Vec<f32>; 3]>::default();

@@ -113,7 +113,7 @@ impl Section {
         }
     }
 
-    /// Starts the next section and finishes the current one, unless that has no name yet.
+    /// Finishes the current section and starts the next one. If the current section has no name yet, only names it.
     fn declare(&mut self, name: &str, shapes: &mut Vec<Shape>) {
         if !self.is_declared {
             self.name = name.to_owned();
@@ -224,7 +224,7 @@ impl Shape {
     }
 }
 
-/// The state of drawing a shape: the position reached, and the block.
+/// The state of drawing a shape: the next element to draw, and the block.
 #[derive(Default)]
 pub(crate) struct Drawing {
     mesh: usize,
@@ -275,7 +275,7 @@ impl Drawing {
         &self.addresses
     }
 
-    /// The positions, normals and uvs of the block's corners.
+    /// The positions, normals and UVs of the block's corners.
     #[cfg(test)]
     pub(crate) fn values(&self, shape: &Shape) -> [&[f32]; 3] {
         let Block { filled, positions, normals, uvs, .. } = &self.block;

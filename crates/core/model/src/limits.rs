@@ -13,7 +13,7 @@ crate::choices! {
 }
 
 crate::options! {
-    /// Limits set by the caller. Exceeding one is an error that names it.
+    /// Resource limits for reading, set by the caller. Exceeding one is an error that names it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Limits in "limits" {
         /// The longest logical line, in bytes (default 256 MiB, at most 1 GiB); for pbrt, the longest span between two
@@ -45,10 +45,11 @@ crate::options! {
         /// The maximum number of files that a scene may refer to (default 10,000). In pbrt, every Include and Import
         /// counts, even of the same file, because the file is read each time.
         pub files: u64 = 10_000, with_files => [];
-        /// The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene
-        /// (default 256 MiB). The effective limit is at least the total size of the scene's distinct files. In glTF,
-        /// the bytes that are read more than once, or that are not in the file; at least twice the size of its
-        /// buffers. Also what compressed views of glTF become; at least 16 times that size.
+        /// The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene;
+        /// in glTF, the maximum bytes that accessors may read repeatedly or without a buffer view, and the maximum
+        /// decompressed size of compressed buffer views (default 256 MiB). The effective limit in pbrt is at least the
+        /// total size of the scene's distinct files; in glTF, it is at least twice the size of the buffers for
+        /// accessors, and at least 16 times that size for compressed buffer views.
         pub included_bytes: u64 = 256 << 20, with_included_bytes => [pbrt, glb];
         /// The maximum number of vertices, and of faces, after expanding instances for a format that does not support
         /// them (default 1,000,000,000). Meshes that are not repeated do not count.
@@ -72,9 +73,9 @@ pub struct FaultPolicy {
     pub on_error: OnError,
     /// Which warnings are errors.
     pub strict: Strictness,
-    /// The format that a conversion writes; empty if the file is read for a program. It decides on severities.
+    /// The format that a conversion writes, which decides on severities; empty if the file is read for a program.
     pub target: &'static str,
-    /// Also check what only programs that use the content notice: for validation.
+    /// Whether to check also for problems that affect only programs that use the content; set by validation.
     pub is_thorough: bool,
 }
 
@@ -84,7 +85,7 @@ impl FaultPolicy {
         self.on_error == OnError::Raise || self.strict.level != Strict::Off && self.strict.allow.is_empty()
     }
 
-    /// The severity of a kind of warnings in this job.
+    /// The severity of a kind of warning in this job.
     pub fn severity(self, code: &str) -> Severity {
         severity(code, self.target)
     }

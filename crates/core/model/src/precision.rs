@@ -9,10 +9,10 @@ use std::borrow::Cow;
 crate::choices! {
     /// The precision of positions.
     pub enum Precision = Auto {
-        /// Keep 64-bit positions if 32-bit floats would lose something that matters: a number of up to 12 digits that
-        /// differs from its nearest float by more than half a unit of its last digit, a longer one if the spacing of
-        /// floats at the largest coordinate exceeds 1e-5 of the size of the box around all positions, a binary 64-bit
-        /// number that is not a 32-bit float.
+        /// Keep 64-bit positions if rounding to 32-bit floats would lose digits. In text, these are the digits of
+        /// numbers with up to 12 digits; longer numbers lose digits if the spacing of floats at the largest coordinate
+        /// exceeds 1e-5 of the longest side of the bounding box. In binary files, a 64-bit number that is not a 32-bit
+        /// float loses digits.
         "auto" => Auto,
         /// Round positions to 32-bit floats.
         "single" => Single,

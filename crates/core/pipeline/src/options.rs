@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct ParseOptions<O = ()> {
     /// Threads, memory, cancellation, progress.
     pub run: RunOptions,
-    /// Limits on what the data may request.
+    /// Resource limits.
     pub limits: Limits,
     /// Handling of faults in the data.
     pub faults: FaultPolicy,
@@ -46,11 +46,11 @@ polyhaul_model::options! {
     /// Options for running a job, shared by reading and writing.
     #[derive(Clone, Debug)]
     pub struct RunOptions {
-        /// Worker threads; if absent, one for each core that the process may use. Unless it is 1, a large file that is
-        /// not in the system's memory is fetched by one more, on Linux.
+        /// Worker threads; if absent, one for each core that the process may use. On Linux, unless this is 1, an
+        /// additional thread prefetches large files that are not in the page cache.
         pub threads: Option<usize> = None, with_threads => [] in 1..=1024;
-        /// Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input
-        /// that needs a window of more than this is refused.
+        /// Memory for work in flight, in bytes (default 64 MiB). The arrays of the model are not included. Compressed
+        /// inputs that need a larger window are rejected.
         pub memory_limit: u64 = 64 << 20, with_memory_limit => [] in 1..=(u64::MAX as i128);
         /// Memory of a whole conversion, in bytes: data that does not fit is spilled to temporary files beside the
         /// output. By default, nothing is spilled. It takes effect on Linux, in programs whose global allocator is
@@ -58,10 +58,10 @@ polyhaul_model::options! {
         /// options for reading.
         pub total_memory: Option<u64> = None, with_total_memory;
         /// Folder for the temporary files of a conversion in limited memory (default: the folder of the output, or the
-        /// system's temporary folder if the output is no file).
+        /// system's temporary folder if the output is not a file).
         pub spill_folder: Option<String> = None, with_spill_folder => [];
-        /// Approximate bytes of text per chunk; if `None`, a measured default. No result depends on it. In compressed
-        /// files with many members, each member is a chunk.
+        /// Approximate bytes of text per chunk; if `None`, a measured default. It does not affect results. In
+        /// compressed files with many members, each member is a chunk.
         pub chunk_bytes: Option<usize> = None, with_chunk_bytes;
         /// Stops the job on request.
         pub cancel: Cancel = Cancel::default(), with_cancel;
@@ -74,7 +74,7 @@ polyhaul_model::options! {
         /// Records a timeline of the job; by default none. For a conversion, set it in the options for reading.
         pub trace: Option<Trace> = None, with_trace;
         /// Simulates a slower device for reading: all files of the job share this rate, including those that a scene
-        /// refers to. For compressed files it limits compressed bytes. No result depends on it, and it does not delay
+        /// refers to. For compressed files it limits compressed bytes. It does not affect results or delay
         /// cancellation.
         ///
         /// ```

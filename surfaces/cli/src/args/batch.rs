@@ -54,8 +54,8 @@ pub struct BatchArgs {
     pub dry_run: bool,
     /// At the end, remove outputs whose source no longer exists, and their rows in the manifest
     ///
-    /// Only files that the log lists and that still have the logged size are removed, and none that another asset also
-    /// outputs. Sources in folders that are missing or empty count as existing, as on a disk that is not mounted.
+    /// A file is removed only if the log lists it, it still has the logged size, and no other asset writes it. Sources
+    /// in missing or empty folders are assumed to exist, because their disk may not be mounted.
     #[arg(long)]
     pub prune: bool,
     /// Keep the input's extension in the output's name: chair.obj.ply
@@ -65,18 +65,18 @@ pub struct BatchArgs {
     #[arg(long, value_name = "PIXELS", num_args = 0..=1, default_missing_value = "256",
           value_parser = clap::value_parser!(u32).range(16..=4096))]
     pub preview: Option<u32>,
-    /// How the work is done.
+    /// The workers.
     #[command(flatten)]
     pub engine: EngineArgs,
-    /// Which files in folders to convert.
+    /// Selection of files in folders.
     #[command(flatten)]
     pub find: FindArgs,
-    /// How to read and write assets.
+    /// Options for reading and writing assets.
     #[command(flatten)]
     pub style: StyleArgs,
 }
 
-/// How the work is done.
+/// Options of the workers.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Workers")]
 pub struct EngineArgs {
@@ -101,7 +101,7 @@ pub struct EngineArgs {
     /// Run as a worker: read tasks from standard input, write rows to standard output.
     #[arg(long, hide = true)]
     pub worker: bool,
-    /// Run as a worker that starts worker processes of its own, and so survives crashes.
+    /// Run as a worker that delegates to worker processes of its own, so that it survives their crashes.
     #[arg(long, hide = true, conflicts_with = "worker")]
     pub agent: bool,
 }

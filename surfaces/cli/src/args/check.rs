@@ -29,13 +29,13 @@ pub struct CheckArgs {
     pub allow_open: bool,
     /// Treat equal positions with different indices as different positions
     ///
-    /// By default, equal positions are one position, so that seams of uvs and normals are not open.
+    /// By default, equal positions are merged, so that UV and normal seams do not count as open edges.
     #[arg(long)]
     pub no_merge: bool,
-    /// Which files of folders.
+    /// Selection of files in folders.
     #[command(flatten)]
     pub find: FindArgs,
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
 }

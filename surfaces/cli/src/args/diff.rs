@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// `polyhaul diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The contents are compared: faces corner by corner, lines, objects after placement, materials, tables \
-column by column, pixels. How a file stores them does not matter, and comments are ignored.
+The contents are compared: faces corner by corner, lines, objects with their transforms applied, materials, \
+tables column by column, and pixels. How a file stores them does not matter, and comments are ignored.
 
 Exit codes: 0 if both are equal, 1 if they differ, 2 if they cannot be read or compared.
 
@@ -26,7 +26,7 @@ pub struct DiffArgs {
     /// Largest difference between two numbers that still counts as equal (absolute; colors and pixels are 0 to 1)
     #[arg(long, value_name = "NUMBER", default_value_t = 0.0, value_parser = tolerance)]
     pub tolerance: f64,
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
 }

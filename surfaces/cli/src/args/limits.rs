@@ -1,4 +1,4 @@
-//! The options of `polyhaul limits`. `polyhaul::measure` does the measuring.
+//! The options of `polyhaul limits`. `polyhaul::measure` measures.
 
 use clap::{Args, ValueHint};
 use polyhaul::measure::MeasureOptions;
@@ -13,8 +13,8 @@ Examples:
   polyhaul limits /mnt/assets     measure the disk of another folder
   polyhaul limits --again         measure again, for example on an idle machine
 
-Measure while nothing else is running: all cores are used. If the machine is busy, this is noted, and the \
-figures are not saved unless --force is given.")]
+Measure while nothing else is running: all cores are used. If the machine is busy, `limits` says so, and \
+saves the figures only with --force.")]
 pub struct LimitsArgs {
     /// Folder whose disk to measure; temporary files are removed
     #[arg(value_name = "FOLDER", default_value = ".", value_hint = ValueHint::DirPath)]
@@ -34,7 +34,7 @@ pub struct LimitsArgs {
     /// The text that our own pieces work on.
     #[arg(long, hide = true, value_name = "BYTES")]
     data_bytes: Option<u64>,
-    /// How long a figure is measured.
+    /// Time to measure each figure.
     #[arg(long, hide = true, value_name = "MS")]
     figure_ms: Option<u64>,
 }

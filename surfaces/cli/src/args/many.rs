@@ -4,7 +4,7 @@ use clap::Args;
 use polyhaul::Result;
 use polyhaul::many::FindOptions;
 
-/// Which files of folders are processed.
+/// Selection of files in folders.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Folders")]
 pub struct FindArgs {
@@ -14,8 +14,8 @@ pub struct FindArgs {
     /// In input folders, process the files that match this pattern, such as '*.obj', regardless of format; can be
     /// repeated [default: all files with the extension of a format]
     ///
-    /// `*` matches any characters except slashes, `**/` any folders; case is ignored. A pattern with a
-    /// slash is compared with the path below the folder, others with the file's name.
+    /// `*` matches any characters except slashes, `**/` matches any folders; case is ignored. A pattern with a slash
+    /// is matched against the path relative to the folder, other patterns against the file name.
     #[arg(long, value_name = "PATTERN")]
     pub include: Vec<String>,
 }
@@ -27,11 +27,11 @@ impl FindArgs {
     }
 }
 
-/// How several files are converted into a folder.
+/// Options for converting several files into a folder.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Folders")]
 pub struct ManyArgs {
-    /// Which files of folders.
+    /// Selection of files in folders.
     #[command(flatten)]
     pub find: FindArgs,
     /// List what would be converted, without writing anything

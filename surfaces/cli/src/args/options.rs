@@ -17,7 +17,7 @@ const ELSEWHERE: [&str; 7] = ["format", "threads", "memory_limit", "spill_folder
 pub trait FlagGroup: OptionGroup + Default + Clone + Send + Sync + 'static {
     /// The prefix of the flags' headings.
     const HEADING: &str;
-    /// The side whose format decides which options apply: `input` or `output`.
+    /// `input` or `output`: the side whose format determines which options apply.
     const SIDE: &str;
 
     /// Whether an option becomes a flag of this group.
@@ -146,7 +146,10 @@ impl<T: FlagGroup> Args for GivenOptions<T> {
     fn augment_args(command: Command) -> Command {
         // An option for both reading and writing becomes one flag.
         let is_new = |row: &&OptionRow| command.get_arguments().all(|arg| arg.get_id().as_str() != row.name);
-        let flags: Vec<Arg> = T::rows().iter().filter(|row| T::has(row)).filter(is_new).map(flag::<T>).collect();
+        let named: Vec<OptionRow> = ReadOptions::rows().into_iter().chain(WriteOptions::rows()).collect();
+        let rows = T::rows();
+        let new_rows = rows.iter().filter(|row| T::has(row)).filter(is_new);
+        let flags: Vec<Arg> = new_rows.map(|row| flag::<T>(row, &named)).collect();
         command.args(flags)
     }
 
@@ -180,13 +183,14 @@ fn long_name(row: &OptionRow, name: &str) -> String {
     }
 }
 
-fn flag<T: FlagGroup>(row: &OptionRow) -> Arg {
+/// The flag of an option. `named` has the options that the help may mention.
+fn flag<T: FlagGroup>(row: &OptionRow, named: &[OptionRow]) -> Arg {
     let name = row.name;
     let kind = row.kind;
-    let help = help(row);
+    let help = with_flags(&help(row), named);
     let mut arg = Arg::new(name).long(long_name(row, name)).help_heading(heading::<T>(row));
     if let Some(more) = more_help(row) {
-        arg = arg.long_help(format!("{help}\n\n{more}"));
+        arg = arg.long_help(format!("{help}\n\n{}", with_flags(&more, named)));
     }
     arg = arg.help(help);
     if !row.alias.is_empty() {
@@ -231,12 +235,18 @@ impl<T: FlagGroup + Clone> TypedValueParser for OptionParser<T> {
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         let choice = |choice: &'static OptionChoice| PossibleValue::new(choice.name).help(choice.summary());
-        let none = match self.kind {
-            OptionKind::Optional(_, none) => Some(PossibleValue::new(none)),
-            _ => None,
-        };
         match *self.kind.inner() {
-            OptionKind::Choice(choices) => Some(Box::new(choices.iter().map(choice).chain(none))),
+            OptionKind::Choice(choices) => {
+                let mut values: Vec<PossibleValue> = choices.iter().map(choice).collect();
+                match self.kind {
+                    OptionKind::Optional(_, none @ "auto") => {
+                        values.insert(0, PossibleValue::new(none).help("Depends on the input"));
+                    }
+                    OptionKind::Optional(_, none) => values.push(PossibleValue::new(none)),
+                    _ => {}
+                }
+                Some(Box::new(values.into_iter()))
+            }
             OptionKind::Special { words: words @ [_, ..], .. } => Some(Box::new(words.iter().map(PossibleValue::new))),
             _ => None,
         }
@@ -281,9 +291,11 @@ fn group_title(group: &str) -> &str {
 /// The short help: what the option does, the formats it applies to, and its default.
 fn help(row: &OptionRow) -> String {
     let summary = row.summary();
+    // The formats are omitted if the summary or the heading names them.
+    let is_named = |format: &&str| summary.contains(shown(format)) || shown(format) == group_title(row.group);
+    let has_formats = row.formats.len() <= MAX_LISTED && !row.formats.iter().all(is_named);
     let mut help = if is_on(row) { negated(&summary) } else { summary };
-    // Omit the format if the heading already names it.
-    if !row.formats.is_empty() && row.formats.len() <= MAX_LISTED && row.formats != [row.group] {
+    if has_formats {
         help += &format!(" ({})", row.formats.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", "));
     }
     if row.kind != OptionKind::Flag && !["none", ""].contains(&row.default.as_str()) {
@@ -309,6 +321,20 @@ fn more_help(row: &OptionRow) -> Option<String> {
         more += &format!("{}Value: {expected}.", if more.is_empty() { "" } else { " " });
     }
     (!more.is_empty()).then_some(more)
+}
+
+/// Replaces the names of options in code font by their flags: `` `digits` `` becomes `--digits`.
+fn with_flags(text: &str, named: &[OptionRow]) -> String {
+    let parts = text.split('`').enumerate().map(|(index, part)| {
+        let row = named.iter().find(|row| row.name == part);
+        // Every second part is in code font.
+        match (index % 2, row) {
+            (0, _) => part.to_owned(),
+            (_, Some(row)) => flag_name(row),
+            (_, None) => format!("`{part}`"),
+        }
+    });
+    parts.collect()
 }
 
 /// Joins formats for a sentence: `OBJ, PLY or OFF`.

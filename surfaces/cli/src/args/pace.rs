@@ -5,7 +5,7 @@ use clap::Args;
 use polyhaul::options::Throttle;
 use std::time::Duration;
 
-/// How fast bytes may pass.
+/// Rates and latencies of simulated devices.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Simulated devices")]
 pub struct PaceArgs {

@@ -29,7 +29,7 @@ pub struct PreviewArgs {
     /// Draw all inputs on one contact sheet, with names and sizes; OUT is then an image
     #[arg(long)]
     pub sheet: bool,
-    /// Width and height in pixels; with --sheet, those of each picture
+    /// Width and height in pixels; with --sheet, of each picture
     #[arg(long, value_name = "WxH", default_value = "800x600", value_parser = size)]
     pub size: [usize; 2],
     /// Direction of view
@@ -47,10 +47,10 @@ pub struct PreviewArgs {
     /// Up axis [default: Y]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true, value_parser = Axis::parse)]
     pub up_axis: Option<Axis>,
-    /// Which files of folders.
+    /// Selection of files in folders.
     #[command(flatten)]
     pub find: FindArgs,
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
 }
@@ -79,7 +79,7 @@ pub enum ViewName {
 /// What a picture shows.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum StyleName {
-    /// Surfaces in the light
+    /// Lit surfaces
     Shaded,
     /// Normals as colors
     Normals,
@@ -89,7 +89,7 @@ pub enum StyleName {
     Id,
     /// Texture coordinates: red is u, green is v
     Uv,
-    /// Lit surfaces with the edges of their faces
+    /// Lit surfaces with the edges of faces
     Wire,
 }
 
@@ -119,7 +119,7 @@ impl PreviewArgs {
     }
 }
 
-/// The axes for a given up axis: forward is -Z for Y up, as in OBJ, and otherwise Y, as in Blender.
+/// The axes for an up axis: forward is -Z if Y or -Y is up, as in OBJ, and otherwise Y, as in Blender.
 fn axes(up: Axis) -> Axes {
     let forward = if matches!(up, Axis::Y | Axis::NegativeY) { Axis::NegativeZ } else { Axis::Y };
     Axes { forward, up }

@@ -7,7 +7,7 @@ use polyhaul::options::{Compression, Limits, PbrtMeshes, RowOptions};
 use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
 use std::path::Path;
 
-/// The format of the input, and what it may demand.
+/// The format of the input, and resource limits.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct SourceArgs {
@@ -19,31 +19,31 @@ pub struct SourceArgs {
     limit: Vec<(String, String)>,
 }
 
-/// How to read.
+/// Options for reading.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub struct ReadArgs {
     /// The input.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Options of formats.
+    /// The options of the formats.
     #[command(flatten)]
     pub options: GivenOptions<ReadOptions>,
 }
 
-/// How an asset is read and written, whatever it is converted for.
+/// Options for reading, selecting and writing, shared by `convert` and `batch`.
 #[derive(Debug, Args)]
 pub struct StyleArgs {
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
-    /// Which rows are kept.
+    /// Selection and transformation of rows.
     #[command(flatten)]
     pub rows: GivenOptions<RowOptions>,
     /// Format of the output [default: from the file extension; obj for standard output]
     #[arg(long, value_name = "FORMAT", value_parser = format::output_parser(), help_heading = "Writing")]
     pub to: Option<NamedFormat>,
-    /// How to write.
+    /// Write options.
     #[command(flatten)]
     pub write: GivenOptions<WriteOptions>,
 }
@@ -56,7 +56,7 @@ impl SourceArgs {
 }
 
 impl ReadArgs {
-    /// The library's options, except those of every subcommand.
+    /// Returns the library's options, except those of [`super::Everywhere`].
     ///
     /// # Errors
     /// As for [`GivenOptions::apply`].

@@ -31,7 +31,7 @@ pub struct SweepArgs {
     /// Asset to load: a file, with the files that it refers to
     #[arg(value_name = "IN", required_unless_present = "forget", value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
-    /// What ends the time of a load
+    /// When a load counts as finished
     #[arg(long, value_name = "END", value_enum, default_value = "model", conflicts_with = "model")]
     pub until: Until,
     /// Comma-separated rates to load at, or `unlimited` [default: 8 rates from 50 MB/s to 4 GB/s, and unlimited]
@@ -45,13 +45,13 @@ pub struct SweepArgs {
     /// Comma-separated thread counts [default: 1 and all]
     #[arg(long, value_name = "N,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub sweep_threads: Vec<u16>,
-    /// Loads per table cell, of which the median is shown; only 1 if the rate alone determines the time
+    /// Loads per table cell; the cell shows their median. Cells limited only by the rate are loaded once
     #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u16).range(1..=100))]
     pub rounds: u16,
     /// Start no loads after this time, and skip loads that would exceed it (90s)
     #[arg(long, value_name = "TIME", default_value = "300s", value_parser = values::latency)]
     pub time_limit: Duration,
-    /// Skip loads from the disk; these drop the files from the page cache
+    /// Load only from the page cache; otherwise files are evicted from it before each load from the disk
     #[arg(long)]
     pub warm: bool,
     /// Predict the times from the figures of `polyhaul limits` and a sample of the files, without loading
@@ -66,12 +66,12 @@ pub struct SweepArgs {
     /// Delete the copies of the asset, or of all assets if none is given, and exit
     #[arg(long)]
     pub forget: bool,
-    /// How to read.
+    /// Read options.
     #[command(flatten)]
     pub read: ReadArgs,
 }
 
-/// The end of a load.
+/// The event at which a load counts as finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Until {
     /// The model is in memory
@@ -80,19 +80,19 @@ pub enum Until {
     FirstPixel,
 }
 
-/// A way of storing an asset.
+/// The compression of a variant of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storing {
-    /// The files that there are.
+    /// The original files, unchanged.
     AsIs,
-    /// Not compressed.
+    /// Uncompressed.
     Plain,
-    /// Compressed, at a level.
+    /// Compressed with a codec, at a level; `None` is the default level.
     By(Codec, Option<i32>),
 }
 
 impl Storing {
-    /// The options for writing; `None` if nothing is written.
+    /// The options for writing a copy; `None` for the original files.
     pub fn write_options(self) -> Option<WriteOptions> {
         match self {
             Storing::AsIs => None,
@@ -157,7 +157,7 @@ impl SweepArgs {
         threads
     }
 
-    /// The ways of storing, starting with the original. `codecs` lists the compression of each of its files.
+    /// The compressions of the variants, starting with the original. `codecs` has the codec of each original file.
     pub fn storings(&self, codecs: &[Option<Codec>]) -> Vec<Storing> {
         let mut storings = vec![Storing::AsIs];
         let is_plain = codecs.iter().all(Option::is_none);

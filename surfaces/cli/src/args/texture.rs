@@ -41,7 +41,7 @@ pub struct TextureArgs {
     // The output format, which the table of options calls `format`. Here it has a default.
     #[arg(long, alias = "format", value_name = "FORMAT", value_parser = format::texture_parser(), default_value = "dds")]
     pub to: Format,
-    /// How textures are made.
+    /// Texture options.
     #[command(flatten)]
     pub style: GivenOptions<TextureOptions>,
     /// Wrap around at the edges when filtering, for textures that repeat
@@ -62,14 +62,14 @@ pub struct TextureArgs {
     /// Treat colors as sRGB [default: as declared in the file]
     #[arg(long, help_heading = HEADING)]
     pub srgb: bool,
-    /// How they are written.
+    /// Options for writing textures.
     #[command(flatten)]
     pub write: GivenOptions<ImageWriteOptions>,
     /// Convert all images, including unchanged ones
     // Only this subcommand skips what it converted before.
     #[arg(long)]
     pub force: bool,
-    /// The images.
+    /// The format and the limits of the images.
     #[command(flatten)]
     pub source: SourceArgs,
 }

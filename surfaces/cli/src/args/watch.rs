@@ -8,8 +8,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Linux only. Child processes and threads are followed, and the report is printed to standard error when the \
-last of them exits. The exit code is that of the program, or 128 + N if signal N ended it, 127 if the \
-program was not found, 126 if it could not be started, and 1 if watching failed.
+last of them exits. Exits with the program's exit code, or 128 + N if signal N killed it, 127 if the program \
+was not found, 126 if it could not be started, and 1 if watching failed.
 
 Examples:
   polyhaul watch -- python3 load.py

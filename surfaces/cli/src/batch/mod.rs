@@ -47,7 +47,7 @@ const PRINTED_BYTES: usize = 1 << 20;
 const PYTHON: &str = "POLYHAUL_PYTHON";
 /// Environment variable that requests lines `progress DONE TOTAL` on standard error; set by the Python package.
 const PROGRESS: &str = "POLYHAUL_PROGRESS";
-/// Options that do not affect the outputs. A change of any other option converts the assets again.
+/// Options that do not affect the outputs. If any other option changes, the assets are converted again.
 const EXECUTION_OPTIONS: [&str; 26] = [
     "inputs",
     "output",

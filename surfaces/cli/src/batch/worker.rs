@@ -61,7 +61,7 @@ fn watch_memory(limit: &AtomicU64) {
 struct Worker<'a> {
     session: &'a Session,
     args: &'a BatchArgs,
-    /// Its name in rows: `HOST:PID`.
+    /// The name of the worker in rows: `HOST:PID`.
     name: String,
     /// The most recently created folder.
     folder: Option<PathBuf>,

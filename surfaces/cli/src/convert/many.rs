@@ -22,7 +22,7 @@ struct ConvertJob {
     input: PathBuf,
     output: PathBuf,
     to: Format,
-    /// The reason to skip it.
+    /// The reason to skip the file.
     skipped: Option<&'static str>,
 }
 
@@ -48,7 +48,7 @@ struct ConvertedFile<'a> {
     input: String,
     output: String,
     outcome: &'static str,
-    /// The reason for skipping it.
+    /// The reason for skipping the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'static str>,
     #[serde(flatten)]

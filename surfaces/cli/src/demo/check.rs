@@ -1,7 +1,7 @@
 //! Compares a generated scene with the one read back.
 //!
-//! The two may be split into meshes differently, so their arrays are compared concatenated, with indices relative to
-//! the first mesh.
+//! The two scenes may be split into meshes differently, so the arrays of all meshes are concatenated for comparison,
+//! with indices into the concatenated arrays.
 
 use crate::file::io;
 use polyhaul::Result;

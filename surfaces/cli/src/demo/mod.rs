@@ -203,7 +203,8 @@ fn verify(
 }
 
 /// Runs a step three times, like the plain rates, and returns the seconds and the recording of the fastest run, and the
-/// last result. The first run also pays for fresh memory and disk blocks. Calls `each` with the result of every run.
+/// last result. The first run is slower, because it also allocates memory and disk blocks. Calls `each` with the result
+/// of every run.
 fn timed<T>(session: &Session, work: impl Fn() -> Result<T>, mut each: impl FnMut(&T)) -> Result<(f64, Recording, T)> {
     let mut once = || {
         let before = session.recording();

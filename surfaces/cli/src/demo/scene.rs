@@ -1,11 +1,11 @@
 //! The demo's mesh scene: one heavy mesh surrounded by several thousand small ones.
 //!
-//! All are quad tori with positions, uvs and normals. The scene depends only on the size.
+//! All are quad tori with positions, UVs and normals. The scene depends only on the size.
 
 use polyhaul::model::{Color, Counts, Elements, Material, Mesh, Object, Run, Scene};
 use std::f64::consts::TAU;
 
-/// Bytes per quad in OBJ with the default digits, including its share of positions, uvs and normals.
+/// Bytes per quad in OBJ with the default digits, including its share of positions, UVs and normals.
 const QUAD_BYTES: u64 = 170;
 /// Bytes per small object.
 const SMALL_BYTES: u64 = 8_000;
@@ -100,7 +100,7 @@ impl Torus {
         }
     }
 
-    /// The uv grid has one more row and column than the quads, since both sides of a seam have their own uvs.
+    /// The UV grid has one more row and column than the quads, since both sides of a seam have their own UVs.
     fn uvs(&self) -> Vec<[f32; 2]> {
         let part = |index: u32, count: u32| (f64::from(index) / f64::from(count)) as f32;
         let column = |c| (0..=self.rows).map(move |r| [part(c, self.columns), part(r, self.rows)]);

@@ -1,4 +1,4 @@
-//! Finds the files of an asset: those that a load opened, or those that its text appears to name.
+//! Finds the files of an asset: the files that a load opened, or that the text of the asset appears to name.
 //!
 //! Sizes and times are recorded during the search; callers that keep copies compare them later. Nothing is written.
 
@@ -18,11 +18,11 @@ use std::time::UNIX_EPOCH;
 /// A file, with its size and modification time when it was inspected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepFile {
-    /// Resolved, without symbolic links.
+    /// The resolved path, without symbolic links.
     pub path: PathBuf,
     pub bytes: u64,
     pub modified_ns: u128,
-    /// The format by the name under which it was opened, since the target of a link may have another name.
+    /// The format by the name under which the file was opened, since the target of a link may have another name.
     pub format: Option<Format>,
 }
 

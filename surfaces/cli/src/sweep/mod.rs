@@ -1,6 +1,6 @@
-//! `polyhaul sweep`: loads one asset with several compressions at several rates, and shows which is best at each rate.
+//! `polyhaul sweep`: loads one asset stored with several codecs at several rates, and shows the best at each rate.
 //!
-//! `files` finds the files of the asset, `variants` stores it in other compressions, `run` loads, and `table` prints.
+//! `files` finds the files of the asset, `variants` stores it with other codecs, `run` loads, and `table` prints.
 //! Curves, crossings, advice, predictions and the chart are in the library (`polyhaul::report`).
 
 mod files;
@@ -30,7 +30,7 @@ use variants::{Cache, Variant};
 struct SweepFound {
     sweep: Sweep,
     file_count: usize,
-    /// The folder of the copies, their total size, and the number of ways of storing that this run made.
+    /// The folder of the copies, their total size, and the number of variants that this run stored.
     cache: Option<(PathBuf, u64, usize)>,
     has_ceilings: bool,
 }
@@ -136,8 +136,8 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     })
 }
 
-/// Fits the ceilings to loads of the asset, for each thread count. Loads once per round, or less often if little time
-/// is left since `start`. Returns an empty map without ceilings.
+/// Fits the ceilings to loads of the asset, for each thread count. Loads up to `rounds` times, fewer if the time limit,
+/// which counts from `start`, would be exceeded. Returns an empty map if there are no ceilings.
 fn fitted(
     main: &Path,
     args: &SweepArgs,
@@ -154,7 +154,7 @@ fn fitted(
             if start.elapsed().as_secs_f64() + shortest > args.time_limit.as_secs_f64() {
                 break;
             }
-            // Use the fastest load: other delays, such as fresh memory of a virtual machine, only slow a load down.
+            // Use the fastest load: interference, such as page faults in a virtual machine, only slows a load down.
             let (other, seconds) = files::load(main, &options, args.until)?;
             if seconds < shortest {
                 load = other;
@@ -189,7 +189,7 @@ fn plan<'a>(
     }
 }
 
-/// Finds the files to predict, and their compressions. Fails without the figures of this machine.
+/// Finds the files to predict, and their codecs. Fails if the ceilings of this machine have not been measured.
 fn predictable(main: &Path, read: &ReadOptions, ceilings: Option<&Ceilings>) -> Result<(Asset, Vec<Option<Codec>>)> {
     if ceilings.is_none() {
         let error = Error::new(ErrorKind::Usage, "cannot predict without the figures of this machine");
@@ -212,7 +212,7 @@ fn spare(asset: &Asset, outputs: &[&Path]) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, format!("{} {what}", file.display())).with_hint("use another name"))
 }
 
-/// Stores the asset in every requested way, reusing existing copies.
+/// Stores the asset with every requested codec, reusing existing copies.
 fn stored(
     session: &Session,
     cache: &Cache,
@@ -333,7 +333,7 @@ struct AdviceRow {
 struct CacheRow {
     folder: String,
     bytes: u64,
-    /// Number of ways of storing that this run made.
+    /// Number of variants that this run stored.
     made: usize,
 }
 

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A load counts as limited by the rate up to this multiple of the time for its bytes at the rate. Such cells need no
-/// further rounds.
+/// A cell counts as limited by the rate if its first load takes at most this multiple of the time for its bytes at the
+/// rate. Such a cell needs no further rounds.
 const DECIDED: f64 = 1.03;
 /// Maximum share of bytes from the disk for a load from the page cache, and the minimum for a load from the disk.
 const IN_MEMORY: f64 = 0.1;
@@ -36,11 +36,11 @@ pub struct RunPlan<'a> {
     pub is_warm: bool,
     /// The options for loading. If its cancel flag is set, loading stops and the measurements so far are kept.
     pub read: &'a ReadOptions,
-    /// By thread count; empty without figures of the machine.
+    /// The ceilings for each thread count; empty if the machine has not been measured.
     pub ceilings: &'a BTreeMap<usize, Ceilings>,
     /// The counts of the original asset, which every copy must reproduce.
     pub expected_counts: &'a [u64],
-    /// The event that ends the time of a load.
+    /// The event at which a load counts as finished.
     pub until: Until,
 }
 

@@ -1,4 +1,4 @@
-//! Formats a sweep as tables for people: one row per rate, one column per way of storing.
+//! Formats a sweep as tables for people: one row per rate, one column per variant.
 
 use crate::human;
 use polyhaul::report::{Cell, Device, Sweep};

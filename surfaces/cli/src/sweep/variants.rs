@@ -1,9 +1,9 @@
-//! Stores an asset in several ways, as copies of its files in a cache folder, under the same names.
+//! Stores variants of an asset: copies of its files in a cache folder, under the same names, with other codecs.
 //!
-//! Compression is detected by content, so a scene finds the files it names in any form. A copy is valid as long as the
-//! original files keep their sizes and modification times, which a note next to the copy records; the note is written
-//! last. Absolute names and names through links would lead to the originals, so they are redirected to the copies.
-//! Sweeps that share the folder run sequentially. Only copies are ever removed from it.
+//! Compression is detected by content, so a scene finds the files it names whatever their codec. A copy is valid as
+//! long as the original files keep their sizes and modification times, which a note next to the copy records; the note
+//! is written last. Absolute names and names through links would lead to the originals, so they are redirected to the
+//! copies. Sweeps that share the folder run sequentially. Only copies are ever removed from the folder.
 
 use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
@@ -32,7 +32,7 @@ const EVERY: Duration = Duration::from_millis(50);
 /// Bytes of an asset to compress for estimating its compressed size.
 const SAMPLE_BYTES: u64 = 16 << 20;
 
-/// An asset stored in one way.
+/// A variant of an asset: the original files, or copies with one codec.
 pub struct Variant {
     pub storing: Storing,
     /// The file to load.
@@ -120,7 +120,7 @@ impl Cache {
         Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
 
-    /// Stores the asset in one way: returns the original, a valid earlier copy, or a new copy.
+    /// Returns a variant of the asset: the original, a valid earlier copy, or a new copy.
     pub fn variant(&self, asset: &Asset, storing: Storing, read: &ReadOptions) -> Result<Variant> {
         if storing == Storing::AsIs {
             let files = asset.files.iter().map(|file| file.path.clone()).collect();
@@ -195,7 +195,8 @@ fn has_lock(file: &std::fs::File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Creates the folder of an asset if missing. It is renamed into place with its mark, so that it never exists without.
+/// Creates the folder of an asset if missing. A folder with the mark is renamed into place, so that the folder never
+/// exists without its mark.
 fn take(folder: &Path, main: &Path) -> Result<()> {
     if is_ours(folder) {
         return Ok(());
@@ -301,7 +302,7 @@ fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     is_needed.then(|| Resolve(Arc::new(move |name| Ok(copies.get(name).cloned().map(Input::Path)))))
 }
 
-/// Adds a file to the reads. `said` overrides the format of the first file, the asset's main file.
+/// Adds a file to the reads. `said` overrides the format of the first file, which is the asset's main file.
 fn add(
     moved: &mut Vec<Moved>,
     format: Option<Format>,
@@ -322,12 +323,12 @@ fn add(
     file.add_to(moved);
 }
 
-/// The compression of each file of an asset.
+/// The codec of each file of an asset; `None` for uncompressed files.
 pub fn codecs(asset: &Asset, read: &ReadOptions) -> Result<Vec<Option<Codec>>> {
     asset.files.iter().map(|file| Ok(sampled(Input::Path(file.path.clone()), &[], 0, read)?.codec)).collect()
 }
 
-/// Predicts the sizes of the asset in these ways by compressing a sample of it; nothing is written.
+/// Predicts the sizes of these variants by compressing a sample of the asset; nothing is written.
 pub fn predicted(asset: &Asset, storings: &[Storing], read: &ReadOptions) -> Result<Vec<Variant>> {
     let by = |storing: &Storing| match *storing {
         Storing::By(codec, level) => Some((codec, level)),

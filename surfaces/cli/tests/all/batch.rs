@@ -86,7 +86,7 @@ fn outputs_without_a_source_are_pruned() {
     for name in ["in/a.obj", "in/sub/c.obj", "in/sub/d.obj", "in/e.obj", "in/bad.obj"] {
         std::fs::remove_file(folder.path(name)).unwrap();
     }
-    // The output of `e` now belongs to another asset, the one of `a` was changed, and `other.ply` is not in the log.
+    // The output of `e` now belongs to another asset, the output of `a` was changed, and `other.ply` is not in the log.
     folder.file("in/e.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n");
     folder.file("out/a.ply", "mine");
     folder.file("out/other.ply", "mine");

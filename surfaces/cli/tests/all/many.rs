@@ -1,4 +1,4 @@
-//! Several inputs and folders: which files are found or skipped, and where outputs go.
+//! Several inputs and folders: the files that are found and skipped, and the names of outputs.
 
 use crate::common::{Folder, run, slashed};
 use std::path::Path;

@@ -7,7 +7,7 @@ use crate::common::{Folder, run};
 const LIMIT: &str = "24MiB";
 const MAX_BYTES: u64 = (24 + 64) << 20;
 
-/// A triangle grid as OBJ with uvs: about 30 MB as text, and 50 MB as arrays.
+/// A triangle grid as OBJ with UVs: about 30 MB as text, and 50 MB as arrays.
 fn grid(side: usize) -> String {
     let mut text = String::new();
     for (keyword, scale) in [("v", 0.25), ("vt", 0.001)] {

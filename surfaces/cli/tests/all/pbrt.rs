@@ -1,4 +1,4 @@
-//! Renderer scenes: the options that apply to them, and the errors where one does not apply.
+//! Renderer scenes: the options that apply to them, and the errors for options that do not apply.
 
 use crate::common::{Folder, Ran, run};
 use std::fs;
@@ -147,7 +147,7 @@ fn parts_are_imported() {
     assert!(fs::exists(folder.path("s/b-part-3.pbrt.gz")).unwrap());
     let counts = |path: &str| {
         let mut render = run(&["info", "--json", path]).expect(0).json_file()["render"].clone();
-        // These differ.
+        // The counts of directives and files differ.
         for what in ["directives", "files"] {
             render.as_object_mut().unwrap().remove(what).unwrap();
         }

@@ -73,7 +73,7 @@ fn all_kinds_of_files_have_pictures_named_after_them() {
     }
     // A mip level of the right size.
     assert_eq!(png(&folder.path("out/i.tga.png")), ([50, 25], 8));
-    // By default, only a summary is printed, and a line for each picture on request.
+    // By default, only a summary is printed; with -v, also a line for each picture.
     let words = &arguments[..arguments.len() - 1];
     let said = run(words).expect(3).stderr;
     assert!(said.contains("\n5 pictures drawn, 1 failed in ") && !said.contains("a.obj.png: drawn"), "{said}");

@@ -1,5 +1,4 @@
-// The page: files come in, a model is drawn, what polyhaul says about it is listed. It has no other state than the
-// files.
+// The page: opens files, draws a model, and lists the warnings about it. The files are the only state.
 
 import { convert, draw, prepare } from 'polyhaul';
 import { View } from './view.js';
@@ -12,7 +11,7 @@ const view = new View(element('view'), document.querySelector('main'));
 
 let shown;
 let reading = new AbortController();
-/** Addresses of the images of the model. */
+/** The addresses of the model's images. */
 const addresses = new Map();
 
 for (const format of FORMATS) element('format').append(new Option(format.toUpperCase(), format));
@@ -43,7 +42,7 @@ document.addEventListener('drop', async (event) => {
 });
 prepare().catch((error) => say(error.message, true));
 
-/** Files of a drop, those in folders too, with their paths. */
+/** The dropped files, including files in folders, with their paths. */
 async function dropped({ items, files }) {
   const entries = [...items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.length) return [...files];
@@ -62,12 +61,12 @@ async function dropped({ items, files }) {
 
 async function contents(reader) {
   const all = [];
-  // A call gives some of them, until there are none.
+  // Each call returns some entries, until none remain.
   for (let some; (some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject))).length; ) all.push(...some);
   return all;
 }
 
-/** Shows the first model among files; the others are what it may refer to. What is still being read is given up. */
+/** Shows the first model among files; it may refer to the others. Aborts reading of the previous model. */
 async function open(files) {
   const file = files.find(({ name }) => MODELS.test(name));
   if (!file) {
@@ -110,7 +109,7 @@ function forget() {
   addresses.clear();
 }
 
-/** The names by which a model may call a file: alone, and below the folder that was opened. */
+/** The names by which a model may refer to a file: the file name, and the path relative to the opened folder. */
 function namesOf({ name, path, webkitRelativePath }) {
   const parts = (path ?? webkitRelativePath ?? '').split('/').slice(1);
   return parts.length > 1 ? [name, parts.join('/')] : [name];
@@ -150,7 +149,7 @@ function fail(heading, error) {
   complain(heading, [{ ...error, text: error.message }]);
 }
 
-/** Complaints with their places and lines. */
+/** Lists complaints with their locations and excerpts. */
 function complain(heading, complaints) {
   element('complaints').hidden = !heading;
   element('complained').textContent = heading;
@@ -160,11 +159,11 @@ function complain(heading, complaints) {
 function complaint({ text, file, line, column, count = 1, excerpt, marked, hint }) {
   const item = make('li', '');
   const place = line ? `${file}:${line}${column ? `:${column}` : ''}: ` : '';
-  // The message of an error begins with its place.
+  // The message of an error starts with its location.
   const said = file && text.startsWith(`${file}:`) ? text : place + text;
   item.append(said, count > 1 ? ` (${count.toLocaleString('en')} times)` : '');
   if (excerpt && marked) {
-    // The marks count bytes of UTF-8.
+    // `marked` is a range of UTF-8 bytes.
     const bytes = new TextEncoder().encode(excerpt);
     const [before, middle, after] = [bytes.subarray(0, marked[0]), bytes.subarray(...marked), bytes.subarray(marked[1])];
     const line = document.createElement('pre');
@@ -176,7 +175,7 @@ function complaint({ text, file, line, column, count = 1, excerpt, marked, hint 
   return item;
 }
 
-/** Reads the same file with three.js' own loader, which blocks the page meanwhile. */
+/** Reads the same file with the loader of three.js, which blocks the page meanwhile. */
 async function compare() {
   const kind = /\.(obj|ply|stl)$/i.exec(shown.file.name)?.[1].toUpperCase();
   if (!kind) {

@@ -1,4 +1,4 @@
-// The picture: a model in the middle of the view, turned by pointer and keyboard. It knows three.js and no files.
+// The view: shows a model that pointer and keyboard rotate. Depends only on three.js, not on files.
 
 import * as three from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
@@ -6,7 +6,7 @@ import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 const TURN = 0.12;
 
 export class View {
-  /** @param {Element} panel what covers a part of the picture, beside which the model is shown */
+  /** @param {Element} panel an element that covers part of the view; the model is shown beside it */
   constructor(canvas, panel) {
     this.panel = panel;
     this.renderer = new three.WebGLRenderer({ canvas, antialias: true, alpha: true });
@@ -16,7 +16,7 @@ export class View {
     this.scene.add(new three.HemisphereLight(0xffffff, 0x667080, 1.6));
     const sun = new three.DirectionalLight(0xffffff, 1.8);
     sun.position.set(1, 2, 3);
-    // The light comes over the viewer's shoulder.
+    // The light is attached to the camera.
     this.camera.add(sun);
     this.scene.add(this.camera);
     this.controls = new OrbitControls(this.camera, canvas);
@@ -25,7 +25,7 @@ export class View {
     new ResizeObserver(() => this.resize()).observe(canvas);
   }
 
-  /** Shows a model in place of the last one. */
+  /** Replaces the model. */
   show(model) {
     if (this.model) {
       this.scene.remove(this.model);
@@ -42,7 +42,7 @@ export class View {
     this.resize();
     const sphere = new three.Box3().setFromObject(model).getBoundingSphere(new three.Sphere());
     const radius = sphere.radius > 0 && Number.isFinite(sphere.radius) ? sphere.radius : 1;
-    // The free part of the view is about two thirds of it.
+    // About two thirds of the view are not covered.
     const distance = (1.5 * radius) / Math.sin((this.camera.fov * Math.PI) / 360) / Math.min(1, this.camera.aspect);
     Object.assign(this.camera, { near: distance / 1000, far: distance * 100 });
     this.camera.updateProjectionMatrix();
@@ -62,7 +62,7 @@ export class View {
     this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
     this.renderer.setSize(clientWidth, clientHeight, false);
     this.camera.aspect = clientWidth / Math.max(clientHeight, 1);
-    // Beside the panel where there is room, above it on a phone.
+    // Beside the panel if there is room, or above it on a phone.
     const { right, top, width } = this.panel.getBoundingClientRect();
     const isBeside = width < clientWidth / 2;
     const [x, y] = isBeside ? [-right / 2, 0] : [0, (clientHeight - top) / 2];
@@ -70,7 +70,7 @@ export class View {
     this.render();
   }
 
-  /** Turns by arrow keys, zooms by plus and minus. */
+  /** Rotates with the arrow keys, zooms with plus and minus. */
   key(event) {
     const offset = this.camera.position.clone().sub(this.controls.target);
     const angles = new three.Spherical().setFromVector3(offset);
@@ -82,7 +82,7 @@ export class View {
       '+': () => (angles.radius /= 1.15),
       '-': () => (angles.radius *= 1.15),
     };
-    // With these keys, plus and minus are the browser's.
+    // With these modifiers, the browser handles plus and minus.
     if (!steps[event.key] || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     steps[event.key]();

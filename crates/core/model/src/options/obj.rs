@@ -7,13 +7,13 @@ crate::options! {
     /// byte.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ObjWriteOptions in "obj" {
-        /// Decimal places of positions. By default those of `digits`, else 6.
+        /// Decimal places of positions. Defaults to `digits`, or 6.
         pub position_digits: Option<Digits> = None, with_position_digits => [obj];
-        /// Decimal places of uvs. By default those of `digits`, else 6.
+        /// Decimal places of UVs. Defaults to `digits`, or 6.
         pub uv_digits: Option<Digits> = None, with_uv_digits => [obj];
-        /// Decimal places of normals. By default those of `digits`, else 4.
+        /// Decimal places of normals. Defaults to `digits`, or 4.
         pub normal_digits: Option<Digits> = None, with_normal_digits => [obj];
-        /// Decimal places of vertex colors. By default those of `digits`, else 4.
+        /// Decimal places of vertex colors. Defaults to `digits`, or 4.
         pub color_digits: Option<Digits> = None, with_color_digits => [obj];
         /// Write materials and the material library.
         pub materials: bool = true, with_materials => [obj], alias "export_materials";
@@ -27,7 +27,7 @@ crate::options! {
         pub groups: bool = true, with_groups => [obj], alias "export_groups";
         /// Write the vertex group that has the most weight on each face (`g`).
         pub vertex_groups: bool = false, with_vertex_groups => [obj], alias "export_vertex_groups";
-        /// What `s` statements say about smooth faces.
+        /// Values of `s` statements.
         pub smoothing: Smoothing = Smoothing::Flags, with_smoothing => [obj];
         /// Write free-form curves.
         pub curves: bool = true, with_curves => [obj], alias "export_curves";
@@ -40,7 +40,7 @@ impl ObjWriteOptions {
         self.position_digits.or(scene.digits).is_some()
     }
 
-    /// The digits of positions, uvs, normals and colors.
+    /// The digits of positions, UVs, normals and colors.
     pub fn all_digits(&self, scene: &SceneWriteOptions) -> [Digits; 4] {
         let digits = [(self.position_digits, 6), (self.uv_digits, 6), (self.normal_digits, 4), (self.color_digits, 4)];
         digits.map(|(digits, places)| digits.or(scene.digits).unwrap_or(Digits::Fixed(places)))
@@ -48,15 +48,15 @@ impl ObjWriteOptions {
 }
 
 crate::choices! {
-    /// What `s` statements say about smooth faces.
+    /// Values of `s` statements, which mark smooth faces.
     pub enum Smoothing = Flags {
         /// No `s` statements.
         "none" => None,
         /// 1 for smooth, 0 for flat faces.
         "flags" => Flags,
-        /// The number of the smoothing group: smooth faces connected over edges that are not sharp.
+        /// The number of the smoothing group: smooth faces connected across edges that are not sharp.
         "groups" => Groups,
-        /// A bit of the smoothing group that no other group at the same positions has.
+        /// As `groups`, but with one bit per group; groups that do not touch may share a bit.
         "bitflags" => BitFlags,
     }
 }

@@ -10,8 +10,8 @@ crate::options! {
         pub compact: bool = false, with_compact => [pbrt];
         /// Where the arrays of meshes are stored: in the text, or in PLY files next to the scene.
         pub meshes: PbrtMeshes = PbrtMeshes::Keep, with_meshes => [pbrt];
-        /// Split the scene into about this many files of equal size, imported by the main file. Everything with a name
-        /// stays in the main file, which is put in place after all parts and meshes. 0 and 1 make one file.
+        /// Split the scene into about this many files of equal size, imported by the main file. Named items stay in the
+        /// main file, which is written last. With 0 or 1, the scene is a single file.
         pub parts: usize = 0, with_parts => [pbrt] in 0..=5000;
     }
 }
@@ -19,13 +19,14 @@ crate::options! {
 /// Where to put the arrays of meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PbrtMeshes {
-    /// They stay where they are: in the text, or in the files that the scene names.
+    /// Unchanged: in the text, or in the files that the scene refers to.
     #[default]
     Keep,
-    /// Into the text, including arrays of files that were read. Meshes with faces other than only triangles or only
-    /// quads stay.
+    /// In the text, including the arrays of mesh files that were read. Mesh files whose faces are neither all
+    /// triangles nor all quads stay files.
     Inline,
-    /// Into PLY files next to the scene, for triangles with at least this many vertices. The scene's own files stay.
+    /// In PLY files next to the scene, for triangle meshes with at least this many vertices. Mesh files that the scene
+    /// refers to stay.
     Ply {
         /// The minimum number of vertices.
         vertices: u64,

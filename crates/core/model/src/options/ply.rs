@@ -1,4 +1,4 @@
-//! Options for writing PLY. OFF has only those of scenes.
+//! Options for writing PLY. OFF has only the options that all formats share.
 
 crate::options! {
     /// Options for writing PLY.

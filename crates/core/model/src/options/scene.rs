@@ -26,24 +26,24 @@ crate::options! {
         /// Cut faces into triangles. STL and glTF always have triangles.
         pub triangulate: bool = false, with_triangulate
             => [obj, ply, stl, off, glb], alias "export_triangulated_mesh";
-        /// Write uvs.
+        /// Write UVs.
         pub uv: bool = true, with_uv => [obj, ply, off], alias "export_uv";
         /// Write normals.
         pub normals: bool = true, with_normals => [obj, ply, off], alias "export_normals";
-        /// Write vertex colors, if any.
+        /// Write vertex colors.
         pub colors: bool = true, with_colors => [obj, ply, off], alias "export_colors";
         /// Write colors as floats from 0 to 1 instead of bytes.
         pub float_colors: bool = false, with_float_colors => [ply, off];
         /// Write text instead of binary data.
         pub ascii: bool = false, with_ascii => [ply, stl];
-        /// The conventions of files. With `blender`, transforms of objects are applied in 32-bit floats, as Blender
-        /// does.
+        /// Conventions to follow when writing. With `blender`, transforms of objects are applied in 32-bit floats, as
+        /// Blender does.
         pub dialect: Dialect = Dialect::Common, with_dialect => [obj, ply, stl];
-        /// Decimal places of numbers in text. By default, OBJ has 6 for positions and uvs and 4 for normals and colors;
-        /// other formats have the fewest digits that read back as the same number.
+        /// Decimal places of numbers in text. By default, OBJ uses 6 for positions and UVs and 4 for normals and
+        /// colors; other formats use the fewest digits that read back as the same number.
         pub digits: Option<Digits> = None, with_digits => [obj, ply, stl, off, tables];
-        /// How instances of a scene, and objects that share a mesh, are written. By default, formats that have
-        /// instances keep them, and in other formats each one becomes an object.
+        /// How instances of a scene, and objects that share a mesh, are written. By default, formats that support
+        /// instances keep them; in other formats, each instance becomes an object.
         pub instances: Instances = Instances::Auto, with_instances => [];
     }
 }
@@ -82,13 +82,13 @@ impl SceneWriteOptions {
         })
     }
 
-    /// Whether positions are turned or scaled.
+    /// Whether positions are rotated, scaled or shifted.
     pub fn moves_positions(&self) -> bool {
         let is_shifted = matches!(self.origin, Origin::At(_));
         self.forward_axis.is_some() || self.up_axis.is_some() || self.global_scale != 1.0 || is_shifted
     }
 
-    /// Whether anything is asked for except how numbers are stored: axes, scale, triangles, attributes to leave out.
+    /// Whether an option other than `ascii`, `digits` and `instances` differs from its default.
     pub fn changes_meshes(&self) -> bool {
         let SceneWriteOptions { ascii, digits, instances, .. } = *self;
         *self != SceneWriteOptions { ascii, digits, instances, ..SceneWriteOptions::default() }
@@ -113,17 +113,17 @@ pub struct Placement {
     pub dialect: Dialect,
 }
 
-/// Leaves the scene as it is.
+/// Leaves the scene unchanged.
 impl Default for Placement {
     fn default() -> Self {
         Placement { axes: None, scale: 1.0, triangulate: false, dialect: Dialect::Common }
     }
 }
 
-/// The options of a writer: those that scenes of any format have, and the format's own.
+/// The options of a writer: the options that all formats share, and the options of the format.
 #[derive(Debug)]
 pub struct FormatOptions<'a, O> {
-    /// The options of any format.
+    /// The options that all formats share.
     pub scene: &'a SceneWriteOptions,
     /// The options of the format.
     pub own: &'a O,
@@ -140,16 +140,16 @@ impl<O> Copy for FormatOptions<'_, O> {}
 crate::choices! {
     /// The conventions of PLY and STL files, where the formats leave a choice.
     pub enum Dialect = Common {
-        /// The conventions most programs use. In PLY, each position keeps its number as a vertex; further vertices of a
+        /// The conventions most programs use. In PLY, each position keeps its index as a vertex; further vertices of a
         /// position follow after all positions; indices are `int`; colors have an alpha if it is not 1 everywhere, and
-        /// follow the uvs. Faces of mirrored objects are turned around, so that their front stays outside.
+        /// follow the UVs. Faces of mirrored objects are reversed, so that their fronts still face outward.
         "common" => Common,
-        /// Blender's conventions. Binary files have its bytes, except for comments, polygons with five or more corners,
-        /// and names with spaces. In PLY, where corners have uvs, vertices are in the order of the first corners that
-        /// use them, and positions without faces follow; indices of faces are `uint`; colors always have an alpha, are
-        /// rounded down, and precede the uvs; they are 0 for meshes without any, if others have some. In STL, normals
-        /// are computed, and text is one solid without a name. Faces of mirrored objects are turned around in STL
-        /// alone.
+        /// Blender's conventions. Binary files are byte-identical to Blender's, except for comments, polygons with five
+        /// or more corners, and names with spaces. In PLY, if corners have UVs, vertices are in the order of the first
+        /// corners that use them, and positions without faces follow; indices of faces are `uint`; colors always have
+        /// an alpha, are rounded down, and precede the UVs; meshes without colors get 0 if other meshes have colors. In
+        /// STL, normals are computed, and text is one solid without a name. Faces of mirrored objects are reversed only
+        /// in STL.
         "blender" => Blender,
     }
 }
@@ -158,21 +158,21 @@ crate::choices! {
     /// How instances, and objects that share a mesh, are written.
     pub enum Instances = Auto {
         /// As the format allows. In glTF, objects that share a mesh become instances of one node
-        /// (`EXT_mesh_gpu_instancing`) if no name is lost by that.
+        /// (`EXT_mesh_gpu_instancing`) if no name is lost.
         "auto" => Auto,
-        /// Make separate shapes or objects of each instance.
+        /// Convert each instance to separate shapes or objects.
         "flatten" => Flatten,
         /// Write each definition once, under its name and where it was defined, and drop its instances.
         "once" => Once,
-        /// Make instances of all objects that share a mesh, and drop their names.
+        /// Write all objects that share a mesh as instances, and drop their names.
         "gpu" for glb => Gpu,
-        /// Make a node of each instance, for viewers without `EXT_mesh_gpu_instancing`.
+        /// Write each instance as a node, for viewers without `EXT_mesh_gpu_instancing`.
         "nodes" for glb => Nodes,
     }
 }
 
 impl Instances {
-    /// Whether instances of a scene for a renderer become something else than instances.
+    /// Whether a scene for a renderer is written without instances.
     pub fn expands(self) -> bool {
         matches!(self, Instances::Flatten | Instances::Once)
     }
@@ -181,7 +181,7 @@ impl Instances {
 /// The point that becomes the origin of coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Origin {
-    /// In formats that store an offset, the rounded center of a scene whose coordinates 32-bit floats cannot hold;
+    /// In formats that store an offset, the rounded center of the scene if 32-bit floats cannot hold its coordinates;
     /// otherwise none.
     #[default]
     Auto,
@@ -194,7 +194,7 @@ pub enum Origin {
 /// The number of digits in text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Digits {
-    /// This many digits after the point, 0 to 12: the bytes of C's `%.Nf`.
+    /// This many digits after the decimal point, 0 to 12: the same text as C's `%.Nf`.
     Fixed(u8),
     /// The fewest digits that read back as the same number.
     Shortest,

@@ -4,7 +4,7 @@ crate::options! {
     /// Options for reading Gaussian splats.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct SplatReadOptions in "splats" {
-        /// The axes of SPZ files. When reading, only for files that do not declare their axes.
+        /// The axes of SPZ files. When reading, it applies only to files that do not declare their axes.
         pub spz_axes: SpzAxes = SpzAxes::Rub, with_spz_axes => [spz];
     }
 }
@@ -17,12 +17,12 @@ crate::options! {
         pub spz_version: u8 = 3, with_spz_version => [spz] in 2..=4;
         /// The compression level of SPZ files, from 1 (fast) to 12 (small), or to 22 for version 4.
         pub spz_level: i32 = 1, with_spz_level => [spz] in 1..=22;
-        /// The axes of SPZ files. When reading, only for files that do not declare their axes.
+        /// The axes of SPZ files. When reading, it applies only to files that do not declare their axes.
         pub spz_axes: SpzAxes = SpzAxes::Rub, with_spz_axes => [spz];
-        /// The highest degree of spherical harmonics to write. Formats with fewer write as many as they store.
+        /// The highest degree of spherical harmonics to write. Formats that store fewer degrees write only those.
         pub sh_degree: u8 = 4, with_sh_degree => [spz, splat, compressed_ply, glb] in 0..=4;
         /// Keep the order of splats. By default compressed PLY sorts them by position, which makes positions, scales
-        /// and colors more precise, because 256 splats in a row share their ranges.
+        /// and colors more precise, because each block of 256 consecutive splats shares one value range.
         pub keep_order: bool = false, with_keep_order => [compressed_ply];
     }
 }

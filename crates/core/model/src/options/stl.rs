@@ -1,10 +1,10 @@
-//! Options for reading STL. Writing it has only those of scenes.
+//! Options for reading STL. For writing, STL has only the options that all formats share.
 
 crate::options! {
     /// Options for reading STL.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct StlReadOptions in "stl" {
-        /// Merge positions with equal coordinates. Otherwise each triangle has three of its own, as in the file.
+        /// Merge equal positions. Otherwise each triangle has three positions of its own, as in the file.
         pub weld: bool = false, with_weld => [stl];
     }
 }

@@ -8,27 +8,29 @@ crate::options! {
     /// Options for reading a table of numbers. The defaults detect as much as possible.
     #[derive(Clone, Debug, PartialEq)]
     pub struct TableReadOptions in "table" {
-        /// The delimiter of values. By default it is detected from the first rows: a tab, `;`, `,`, or blanks.
+        /// Field delimiter. By default it is detected from the first rows: a tab, `;`, `,` or white space.
         pub delimiter: Option<Delimiter> = None, with_delimiter => [csv, tsv, txt, xyz, pts];
-        /// The start of a comment, on a line of its own or after values; empty for none. Its first byte must be one
-        /// that no number contains. It does not start a comment directly after a letter, a digit or a point.
+        /// The start of a comment, on a line of its own or after values; empty for none. It cannot start with a
+        /// character that occurs in numbers. It does not start a comment directly after a letter, a digit or a period.
         pub comment: String = "#".into(), with_comment => [csv, tsv, txt, xyz, pts];
-        /// Whether the first row has the names of the columns.
+        /// Whether the first row has column names. By default it does if it contains text and no number with a decimal
+        /// point, a sign or an exponent; never in pts.
         pub header: TableHeader = TableHeader::Auto, with_header => [csv, tsv, txt, xyz, pts];
         /// Lines to skip at the start, including comments and empty lines.
         pub skip_lines: u64 = 0, with_skip_lines => [csv, tsv, txt, xyz, pts];
         /// The maximum number of rows to read; the rest of the file is ignored.
         pub max_rows: Option<u64> = None, with_max_rows => [tables];
-        /// The element of a PLY file to read as a table. By default all of them, or `vertex` if one table is wanted.
+        /// The element of a PLY file to read as a table. By default all elements, or `vertex` if the result is a single
+        /// table.
         pub element: Option<String> = None, with_element => [ply];
-        /// The columns to keep, in this order: names, or indices from 0. By default all. Only these need to be numbers.
+        /// The columns to keep, in this order. By default all. Only these need to be numbers.
         pub columns: Option<Vec<ColumnName>> = None, with_columns => [tables, ply];
         /// The types of the columns that are kept.
         pub types: ColumnTypes = ColumnTypes::Auto, with_types;
         /// The value of an empty field.
         pub missing: MissingValue = MissingValue::Error, with_missing => [csv, tsv, txt, xyz, pts];
         /// Whether comments and numbers are as in numpy's `loadtxt`: a comment can start inside a value, and numbers
-        /// have only the notations that Python has.
+        /// have only the notations that Python accepts.
         #[doc(hidden)]
         pub is_numpy: bool = false, with_is_numpy;
     }
@@ -38,13 +40,13 @@ crate::options! {
     /// Options for writing a table of numbers as text.
     #[derive(Clone, Debug, PartialEq)]
     pub struct TableWriteOptions in "table" {
-        /// The delimiter of values. By default a comma in csv, a tab in tsv and a blank in other formats.
+        /// Field delimiter. By default a comma in csv, a tab in tsv and a space in other formats.
         pub out_delimiter: Option<Delimiter> = None, with_out_delimiter => [csv, tsv, txt, xyz, pts];
-        /// Whether to write a row of column names. By default csv and tsv have one if all columns have a name.
+        /// Whether to write a row of column names. By default csv and tsv have one if any column has a name.
         pub out_header: TableHeader = TableHeader::Auto, with_out_header => [csv, tsv, txt, xyz, pts];
         /// The start of a comment line; empty to drop comments.
         pub out_comment: String = "# ".into(), with_out_comment => [csv, tsv, txt, xyz];
-        /// Decimal places of each column, instead of `digits`: for all columns, or none.
+        /// Decimal places of each column, one value per column; overrides `digits`.
         pub column_digits: Vec<Digits> = Vec::new(), with_column_digits => [csv, tsv, txt, xyz, pts];
         /// The text for NaN.
         pub nan: String = "nan".into(), with_nan => [csv, tsv, txt, xyz, pts];
@@ -54,12 +56,12 @@ crate::options! {
     }
 }
 
-/// The delimiter of values.
+/// A field delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delimiter {
-    /// Any run of white space; one blank when writing.
+    /// Any run of white space; one space when writing.
     Blanks,
-    /// This byte, each time; white space around a value is not part of it.
+    /// Each occurrence of this byte; white space around a value is not part of the value.
     Byte(u8),
 }
 
@@ -97,12 +99,11 @@ impl OptionValue for Delimiter {
 crate::choices! {
     /// Whether a table has a row of column names.
     pub enum TableHeader = Auto {
-        /// When reading, if the first row is not all numbers and none of it is a number with a point, a sign or an
-        /// exponent, and never in pts; when writing, as usual for the format.
+        /// Detected when reading; depends on the format when writing.
         "auto" => Auto,
-        /// It has one.
+        /// The first row has column names.
         "yes" => Present,
-        /// It has none.
+        /// The first row is data.
         "no" => Absent,
     }
 }
@@ -138,12 +139,12 @@ impl OptionItem for ColumnName {
 /// The types of columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ColumnTypes {
-    /// [`Scalar::I64`] if all values of a column are integers that fit, [`Scalar::U64`] if only that fits them, and
-    /// [`Scalar::F64`] otherwise: integers that it rounds are counted as a warning. A zero with a minus is not an
+    /// [`Scalar::I64`] if all values of a column are integers in its range, [`Scalar::U64`] if they are only in that
+    /// range, and [`Scalar::F64`] otherwise; a warning counts the integers that it rounds. A negative zero is not an
     /// integer.
     #[default]
     Auto,
-    /// One type for all. A value that an integer type cannot hold is an error.
+    /// One type for all columns. A value that an integer type cannot hold is an error.
     All(Scalar),
     /// A type for each kept column; `None` is as for [`ColumnTypes::Auto`].
     Each(Vec<Option<Scalar>>),
@@ -155,7 +156,7 @@ pub enum MissingValue {
     /// An error with its location.
     #[default]
     Error,
-    /// NaN, which makes a column of integers one of floats.
+    /// NaN; a column of integers then becomes a column of floats.
     Nan,
     /// This value.
     Value(f64),

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 pub enum OptionKind {
     /// `true` or `false`.
     Flag,
-    /// A whole number, at least and at most.
+    /// A whole number from the first to the second value.
     Integer(i128, i128),
     /// A positive number.
     Positive,
@@ -19,16 +19,16 @@ pub enum OptionKind {
     Text,
     /// One of several names.
     Choice(&'static [OptionChoice]),
-    /// Text of a form of its own.
+    /// Text of another form.
     Special {
-        /// Its name in help and stubs, such as `Digits`.
+        /// The name of the form in help and stubs, such as `Digits`.
         name: &'static str,
         /// The form in words, such as `0 to 12, or shortest`.
         expected: &'static str,
         /// Words that are values, such as `shortest`.
         words: &'static [&'static str],
     },
-    /// A value, or a word for its absence: `none`, or `auto` if a value is then chosen.
+    /// A value, or a word for its absence: `none`, or `auto` if a value is chosen in that case.
     Optional(&'static OptionKind, &'static str),
 }
 
@@ -39,12 +39,12 @@ pub struct OptionChoice {
     pub name: &'static str,
     /// What it means, in lines of Markdown.
     pub docs: &'static str,
-    /// The only format that it applies to; empty for all formats of the option.
+    /// The only format that the name applies to; empty for all formats of the option.
     pub format: &'static str,
 }
 
 impl OptionKind {
-    /// The same kind with numbers limited to a range.
+    /// The same kind; if its values are integers, limited to a range.
     #[doc(hidden)]
     pub const fn within(self, range: &RangeInclusive<i128>) -> OptionKind {
         match self {
@@ -53,7 +53,7 @@ impl OptionKind {
         }
     }
 
-    /// Fails if a number is out of a range.
+    /// Fails if a value is a number outside a range.
     #[doc(hidden)]
     pub fn check(range: &RangeInclusive<i128>, value: &impl OptionValue) -> Result<(), String> {
         match value.number() {
@@ -86,7 +86,7 @@ impl OptionKind {
         }
     }
 
-    /// The kind of the values that are not absent.
+    /// The kind of the values without the word for their absence.
     pub const fn inner(&self) -> &OptionKind {
         match self {
             OptionKind::Optional(kind, _) => kind,
@@ -94,7 +94,7 @@ impl OptionKind {
         }
     }
 
-    /// The names that the option accepts; empty unless it is a choice.
+    /// The choices; empty unless the kind is a choice.
     pub fn choices(&self) -> &'static [OptionChoice] {
         match self.inner() {
             OptionKind::Choice(choices) => choices,
@@ -111,10 +111,10 @@ pub trait OptionValue: Sized {
     /// The word for the absence of a value, in options that allow it.
     const NONE: &'static str = "none";
 
-    /// The value of a text.
+    /// Parses a value.
     ///
     /// # Errors
-    /// What was expected, such as `expected 0 to 12, or shortest`.
+    /// A description of the expected text, such as `expected 0 to 12, or shortest`.
     fn parse(text: &str) -> Result<Self, String>;
 
     /// The text that [`parse`](Self::parse) reads as this value.
@@ -160,7 +160,7 @@ macro_rules! integers {
 
 integers!(u8 u16 u32 usize i32);
 
-/// Sizes may have units: `64MB` is 64,000,000, `64MiB` is 2^26.
+/// The text may have a unit of sizes: `64MB` is 64,000,000, `64MiB` is 2^26.
 impl OptionValue for u64 {
     const KIND: OptionKind = OptionKind::Integer(0, u64::MAX as i128);
 
@@ -185,7 +185,7 @@ impl OptionValue for u64 {
     }
 }
 
-/// The bytes of a unit of sizes, whatever its case.
+/// The number of bytes in a unit of sizes, ignoring case; `None` for an unknown unit.
 fn unit_bytes(unit: &str) -> Option<u64> {
     let unit = unit.to_ascii_lowercase();
     let prefix = unit.strip_suffix('b').unwrap_or(&unit);
@@ -242,7 +242,7 @@ impl<T: OptionValue> OptionValue for Option<T> {
     }
 }
 
-/// Axes have the letters of the file, and Blender's names.
+/// An axis is a letter with an optional sign (`-Z`), or Blender's name (`NEGATIVE_Z`); case is ignored.
 impl OptionValue for Axis {
     const KIND: OptionKind = {
         const fn axis(name: &'static str) -> OptionChoice {
@@ -277,7 +277,7 @@ impl OptionValue for Axis {
     }
 }
 
-/// The encodings in which textures are made. Those that are only read have names too, for reports.
+/// The encodings in which textures are written. `print` also names those that are only read, for reports.
 impl OptionValue for Encoding {
     const KIND: OptionKind = {
         const fn encoding(name: &'static str, docs: &'static str) -> OptionChoice {
@@ -293,7 +293,7 @@ impl OptionValue for Encoding {
             encoding("rgba8", "Uncompressed RGBA, 32 bits per pixel."),
         ])
     };
-    // One is chosen for each image.
+    // An encoding is chosen for each image.
     const NONE: &'static str = "auto";
 
     fn parse(text: &str) -> Result<Encoding, String> {
@@ -315,7 +315,7 @@ impl OptionValue for Encoding {
     }
 }
 
-/// `true` and `false` have the names `losses` and `off`, too.
+/// `true` and `false` are also accepted as `losses` and `off`.
 impl OptionValue for Strict {
     const KIND: OptionKind = {
         const fn choice(name: &'static str, docs: &'static str) -> OptionChoice {
@@ -324,7 +324,7 @@ impl OptionValue for Strict {
         OptionKind::Choice(&[
             choice("false", "Warnings are not errors."),
             choice("true", "Losses and faults are errors."),
-            choice("all", "Notes are errors, too."),
+            choice("all", "Notes are errors too."),
         ])
     };
 
@@ -371,7 +371,7 @@ impl OptionValue for KindSet {
 impl OptionValue for Bounds<f64> {
     const KIND: OptionKind = OptionKind::Special {
         name: "Box",
-        expected: "six numbers, separated by commas: the smallest x, y, z, then the largest",
+        expected: "six numbers, separated by commas: minimum x, y, z, then maximum x, y, z",
         words: &[],
     };
 
@@ -410,11 +410,11 @@ impl OptionValue for Origin {
     }
 }
 
-/// The first three rows of a matrix, row by row.
+/// The first three rows of a matrix in row-major order; the last row is 0, 0, 0, 1.
 impl OptionValue for [[f64; 4]; 4] {
     const KIND: OptionKind = OptionKind::Special {
         name: "Matrix",
-        expected: "12 numbers, separated by commas: three rows of a matrix",
+        expected: "12 numbers, separated by commas: a 3x4 row-major matrix",
         words: &[],
     };
 
@@ -428,7 +428,7 @@ impl OptionValue for [[f64; 4]; 4] {
     }
 }
 
-/// So many finite numbers, separated by commas.
+/// Parses `N` finite numbers, separated by commas.
 fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
     let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
     let numbers: Option<Vec<f64>> = text.split(',').map(number).collect();
@@ -457,10 +457,10 @@ pub trait OptionItem: Sized {
     /// The form of the list in words.
     const EXPECTED: &'static str;
 
-    /// The item of a text.
+    /// Parses an item.
     ///
     /// # Errors
-    /// What was expected.
+    /// A description of the expected text.
     fn parse_item(text: &str) -> Result<Self, String>;
 
     /// The text of the item.

@@ -30,7 +30,7 @@ polyhaul_model::choices! {
     pub enum MipmapFilter = Box {
         /// Each pixel is the mean of the area that it covers: no ringing, and little blur.
         "box" => Box,
-        /// Sharper: a sinc under a Kaiser window. It reaches three pixels of the smaller image to each side and has an
+        /// Sharper: a Kaiser-windowed sinc. It reaches three pixels of the smaller image to each side and has an
         /// alpha of 4, as in NVIDIA's texture tools.
         "kaiser" => Kaiser,
     }

@@ -69,8 +69,8 @@ const INTRODUCTION: &str = "\
 Whatever a reader does not keep, or an output cannot hold, is reported as a warning with a kind, a location and a
 severity:
 
-- A **note**: the output's format has no slot for it, as users expect (materials in STL, smoothing groups in
-  glTF), or it carries no information (comments).
+- A **note**: users do not expect the output's format to store the data (materials in STL, smoothing groups in
+  glTF), or the data carries no information (comments).
 - A **loss**: the format has a slot that was not used, or a value, an element or a reference is changed or gone.
 - A **fault**: the file breaks the rules of its format.
 

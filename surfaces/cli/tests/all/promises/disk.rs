@@ -11,7 +11,7 @@ fn stdout(output: &Output) -> String {
 }
 
 /// Runs a shell script on a small disk that only the child can see, so it must also be inspected by the script; `None`
-/// where none can be mounted.
+/// if no disk can be mounted.
 pub(super) fn on_small_disk(size: &str, script: &str, args: &[&str]) -> Option<Output> {
     let folder = Folder::new(&format!("disk-{size}"));
     // Always exit with 0 after the mount, so that a failure means that nothing was mounted.
