@@ -73,11 +73,7 @@ impl RowOptions {
 }
 
 impl OptionValue for Expression {
-    const KIND: OptionKind = OptionKind::Special {
-        name: "Filter",
-        expected: "a condition on columns",
-        words: &[],
-    };
+    const KIND: OptionKind = OptionKind::Special { name: "Filter", expected: "a condition on columns", words: &[] };
 
     fn parse(text: &str) -> std::result::Result<Expression, String> {
         text.parse().map_err(|error: Error| {
