@@ -11,8 +11,8 @@ use polyhaul_model::warnings::{Warnings, counted};
 pub struct LeftOut {
     /// Warning code.
     pub code: &'static str,
-    /// Plural noun for messages, such as `materials`.
-    pub what: &'static str,
+    /// Singular and plural nouns for messages, such as `material` and `materials`.
+    pub nouns: [&'static str; 2],
     /// Number of dropped items; 0 for no warning.
     pub count: u64,
     /// Names of the first few items.
@@ -21,13 +21,17 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// Creates an entry for data without names.
-    pub fn new(code: &'static str, what: &'static str, count: u64) -> LeftOut {
-        LeftOut { code, what, count, names: Vec::new() }
+    pub fn new(code: &'static str, nouns: [&'static str; 2], count: u64) -> LeftOut {
+        LeftOut { code, nouns, count, names: Vec::new() }
     }
 
     /// Creates an entry for data with these names; empty names are only counted.
-    pub fn named<'n>(code: &'static str, what: &'static str, names: impl IntoIterator<Item = &'n str>) -> LeftOut {
-        let mut left_out = LeftOut::new(code, what, 0);
+    pub fn named<'n>(
+        code: &'static str,
+        nouns: [&'static str; 2],
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> LeftOut {
+        let mut left_out = LeftOut::new(code, nouns, 0);
         names.into_iter().for_each(|name| left_out.add(name));
         left_out
     }
@@ -45,16 +49,15 @@ impl LeftOut {
         if self.names.is_empty() { String::new() } else { format!(": {}", listed_of(&self.names, self.count)) }
     }
 
-    fn message(&self, format: &str) -> String {
-        let LeftOut { what, count, .. } = self;
-        format!("{format} cannot store {what}: {count} dropped{}", self.listed())
+    fn message(&self, reason: &str) -> String {
+        format!("dropped {}{reason}{}", counted(self.count, self.nouns), self.listed())
     }
 }
 
-impl From<(&'static str, &'static str, u64)> for LeftOut {
-    fn from(kind: (&'static str, &'static str, u64)) -> LeftOut {
-        let (code, what, count) = kind;
-        LeftOut::new(code, what, count)
+impl From<(&'static str, [&'static str; 2], u64)> for LeftOut {
+    fn from(kind: (&'static str, [&'static str; 2], u64)) -> LeftOut {
+        let (code, nouns, count) = kind;
+        LeftOut::new(code, nouns, count)
     }
 }
 
@@ -65,14 +68,31 @@ pub fn note_left_out(
     output: &str,
     warnings: &mut Warnings,
 ) {
+    note_dropped(&format!(", which {format} cannot store"), kinds, output, warnings);
+}
+
+/// Warns about dropped data. `reason` is the rest of the message, with its punctuation, such as `, which STL cannot
+/// store`.
+pub fn note_dropped(
+    reason: &str,
+    kinds: impl IntoIterator<Item = impl Into<LeftOut>>,
+    output: &str,
+    warnings: &mut Warnings,
+) {
     for kind in kinds {
         let left_out: LeftOut = kind.into();
         let place = Place { file: output.into(), ..Place::default() };
-        let diagnostic = Diagnostic { place, ..Diagnostic::new(left_out.message(format)) };
+        let diagnostic = Diagnostic { place, ..Diagnostic::new(left_out.message(reason)) };
         let LeftOut { code, count, names, .. } = left_out;
         warnings.push_many(code, count, Diagnostic { names, ..diagnostic });
     }
 }
+
+/// Words for [`note_changed`] about comments in which control characters were replaced.
+pub const CHANGED_REMARKS: [&str; 2] = [
+    "comment had control characters, which were replaced by `_`",
+    "comments had control characters, which were replaced by `_`",
+];
 
 /// Warns about changed data. Each kind has a code, the message in singular and in plural, a count, and an optional
 /// hint.
@@ -96,8 +116,7 @@ pub fn note(output: &str, code: &'static str, count: u64, message: String, warni
 
 /// Returns the message about triangulated polygons.
 pub fn triangulated(format: &str, count: u64) -> String {
-    let what = counted(count, ["polygon was", "polygons were"]);
-    format!("{format} stores only triangles: {what} triangulated")
+    format!("triangulated {}, because {format} stores only triangles", counted(count, ["polygon", "polygons"]))
 }
 
 #[cfg(test)]
@@ -113,21 +132,23 @@ mod tests {
         let mut warnings = Warnings::for_target("stl");
         let many: Vec<String> = (0..MAX_LISTED + 3).map(|number| format!("m{number}")).collect();
         let kinds = [
-            LeftOut::named("left-out-materials", "materials", ["wood", "glass"]),
-            LeftOut::named("left-out-names", "object names", many.iter().map(String::as_str)),
-            LeftOut::new("left-out-uvs", "uvs", 14),
-            LeftOut::new("left-out-lines", "lines", 0),
+            LeftOut::named("left-out-materials", ["material", "materials"], ["wood", "glass"]),
+            LeftOut::named("left-out-names", ["object name", "object names"], many.iter().map(String::as_str)),
+            LeftOut::new("left-out-uvs", ["UV", "UVs"], 14),
+            LeftOut::new("left-out-normals", ["normal", "normals"], 1),
+            LeftOut::new("left-out-lines", ["line", "lines"], 0),
         ];
         note_left_out("STL", kinds, "a.stl", &mut warnings);
         let names = "`m0`, `m1`, `m2`, `m3`, `m4`, `m5`, `m6`, `m7` and 3 more";
         let expected = [
-            "STL cannot store materials: 2 dropped: `wood`, `glass`".to_owned(),
-            format!("STL cannot store object names: 11 dropped: {names}"),
-            "STL cannot store uvs: 14 dropped".to_owned(),
+            "dropped 2 materials, which STL cannot store: `wood`, `glass`".to_owned(),
+            format!("dropped 11 object names, which STL cannot store: {names}"),
+            "dropped 14 UVs, which STL cannot store".to_owned(),
+            "dropped 1 normal, which STL cannot store".to_owned(),
         ];
         assert_eq!(messages(&warnings), expected);
         let named: Vec<usize> = warnings.kept().iter().map(|warning| warning.diagnostic.names.len()).collect();
-        assert_eq!(named, [2, MAX_LISTED, 0]);
+        assert_eq!(named, [2, MAX_LISTED, 0, 0]);
     }
 
     #[test]
@@ -136,5 +157,7 @@ mod tests {
         let words = ["normal was scaled", "normals were scaled"];
         note_changed([("changed-normals", words, 1, None), ("changed-normals", words, 2, None)], "", &mut warnings);
         assert_eq!(messages(&warnings), ["1 normal was scaled", "2 normals were scaled"]);
+        assert_eq!(triangulated("STL", 1), "triangulated 1 polygon, because STL stores only triangles");
+        assert_eq!(triangulated("STL", 12_345), "triangulated 12,345 polygons, because STL stores only triangles");
     }
 }

@@ -177,34 +177,40 @@ pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     let groups = homes(parts).flat_map(|part| part.mesh.groups.iter().map(String::as_str));
     let vertex_groups = homes(parts).flat_map(|part| part.mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let smoothing = sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()));
+    let points = ["point element (its vertex is kept)", "point elements (their vertices are kept)"];
+    let weights = ["position weight", "position weights"];
     [
-        LeftOut::named("left-out-materials", "materials", names),
-        LeftOut::named("left-out-groups", "face groups", groups),
-        LeftOut::new("left-out-smoothing", "smoothing", smoothing),
-        LeftOut::new("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
-        LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),
-        LeftOut::new("left-out-points", "point elements (their vertices stay)", sum(|mesh| mesh.points.len())),
-        LeftOut::new("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
-        LeftOut::new("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
+        LeftOut::named("left-out-materials", ["material", "materials"], names),
+        LeftOut::named("left-out-groups", ["face group", "face groups"], groups),
+        LeftOut::new("left-out-smoothing", ["smoothing setting", "smoothing settings"], smoothing),
+        LeftOut::new("left-out-sharp-edges", ["sharp edge", "sharp edges"], sum(|mesh| mesh.sharp_edges.len())),
+        LeftOut::named("left-out-vertex-groups", ["vertex group", "vertex groups"], vertex_groups),
+        LeftOut::new("left-out-points", points, sum(|mesh| mesh.points.len())),
+        LeftOut::new("left-out-curves", ["free-form curve", "free-form curves"], sum(|mesh| mesh.curves.len())),
+        LeftOut::new("left-out-weights", weights, sum(|mesh| mesh.position_weights.len())),
     ]
 }
+
+/// Nouns for the third coordinates of UVs in messages.
+pub const THIRD_COORDINATES: [&str; 2] = ["third texture coordinate", "third texture coordinates"];
 
 /// Returns the loss of object names, for reporting.
 pub fn named(parts: &[Part<'_>]) -> LeftOut {
     let names = paced(parts).map(|part| part.object.name.as_str()).filter(|name| !name.is_empty());
-    LeftOut::named("left-out-names", "object names", names)
+    LeftOut::named("left-out-names", ["object name", "object names"], names)
 }
 
 /// Returns the loss of vertex and face columns, except columns with `is_kept`, for reporting.
 pub fn columns<'m>(meshes: impl Iterator<Item = &'m Mesh>, is_kept: impl Fn(&Column) -> bool) -> LeftOut {
     let columns = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
     let names = columns.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
-    LeftOut::named("left-out-columns", "vertex and face columns", names)
+    LeftOut::named("left-out-columns", ["vertex or face column", "vertex and face columns"], names)
 }
 
 /// Returns the loss of a scene's tables, for reporting.
 pub fn tables(scene: &Scene) -> LeftOut {
-    LeftOut::named("left-out-tables", "tables", scene.tables.iter().map(|table| table.name.as_str()))
+    let names = scene.tables.iter().map(|table| table.name.as_str());
+    LeftOut::named("left-out-tables", ["table", "tables"], names)
 }
 
 /// Returns the parts that write positions.

@@ -2,8 +2,8 @@
 //!
 //! This module does not encode splats. [`polyhaul_model::splats`] describes how a mesh stores them.
 
-use crate::losses::{LeftOut, note, note_left_out};
-use crate::parts::{PartsJob, homeless, homes, named, tables};
+use crate::losses::{LeftOut, note, note_dropped, note_left_out};
+use crate::parts::{PartsJob, THIRD_COORDINATES, homeless, homes, named, tables};
 use polyhaul_model::Mesh;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::SplatWriteOptions;
@@ -117,24 +117,32 @@ pub fn note_losses(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, left: SplatsL
     let lost = remarks.filter(|remark| !(target.has_antialiasing && says_antialiased(remark))).count();
     let lost = if target.has_comments { 0 } else { lost };
     let others = [
-        ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
-        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-normals", "normals", left.normals),
-        ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
-        ("left-out-columns", "non-splat columns", left.columns),
-        ("left-out-harmonics", "spherical-harmonic columns above the written degree", left.harmonics),
-        ("left-out-remarks", "remarks", lost as u64),
+        ("left-out-uvs", ["UV", "UVs"], sum(&|mesh| mesh.uvs.len())),
+        ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-normals", ["normal", "normals"], left.normals),
+        ("left-out-colors", ["vertex color", "vertex colors"], sum(&|mesh| mesh.colors.len())),
+        ("left-out-columns", ["non-splat column", "non-splat columns"], left.columns),
+        ("left-out-remarks", ["comment", "comments"], lost as u64),
     ];
     let named = [named(job.parts), tables(job.scene)];
     let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
     note_left_out(target.format, left_out, job.output, warnings);
+    let degree = usize::from(job.options.own.sh_degree).min(target.max_degree);
+    note_harmonics(degree, left.harmonics, job.output, warnings);
     let message = format!("{} rounds splat values: {}", target.format, target.precision);
     note(job.output, "changed-numbers", left.count, message, warnings);
 }
 
 /// Warns about values that were clamped to the range of the format.
 pub fn note_clamped(job: &SplatsJob<'_>, target: &SplatsTarget<'_>, count: u64, warnings: &mut Warnings) {
-    let what = counted(count, ["splat value was", "splat values were"]);
-    let message = format!("{what} outside the range of {} and clamped to it", target.format);
+    let what = counted(count, ["splat value", "splat values"]);
+    let verb = if count == 1 { "was" } else { "were" };
+    let message = format!("{what} outside the range of {} {verb} clamped", target.format);
     note(job.output, "clamped-numbers", count, message, warnings);
+}
+
+/// Warns about columns of harmonics above the degree that is written.
+pub fn note_harmonics(degree: usize, count: u64, output: &str, warnings: &mut Warnings) {
+    let nouns = ["column of spherical harmonics", "columns of spherical harmonics"];
+    note_dropped(&format!(" above degree {degree}"), [("left-out-harmonics", nouns, count)], output, warnings);
 }

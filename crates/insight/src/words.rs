@@ -4,6 +4,7 @@
 
 use polyhaul_model::error::planted;
 use polyhaul_model::printable::is_active;
+use polyhaul_model::warnings::with_separators;
 use polyhaul_trace::Phase;
 use std::fmt::Write;
 
@@ -36,15 +37,7 @@ pub(super) fn phase_words(phase: Phase) -> &'static str {
 
 /// Count with thousands separators: `1,234,567`.
 pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    with_separators(value)
 }
 
 /// Size: `104 MB`, `1.25 GB`.

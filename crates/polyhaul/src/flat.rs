@@ -52,8 +52,9 @@ pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -
     let mut shown = polyhaul_pbrt::shown::shown(&render, meshes, &mut name_of, &read.run)?;
     check_elements(&shown.flat.scene, &read.limits)?;
     shown.flat.scene.folder = folder;
-    for (class, count) in &shown.flat.left_out {
-        let message = format!("shapes of class `{class}` are not drawn: {count}");
+    for (kind, count) in &shown.flat.left_out {
+        let verb = if *count == 1 { "was" } else { "were" };
+        let message = format!("{} of type `{kind}` {verb} not drawn", counted(*count, ["shape", "shapes"]));
         warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
     }
     let instance = |ShownInstance { definition, place }| PlacedInstance { definition, place };
@@ -89,33 +90,40 @@ fn flat(scene: Cow<'_, Scene>, instances: Instances, limits: &Limits, warnings: 
 
 /// Warns about shapes, arrays, textures and materials that were changed or dropped by the conversion to meshes.
 fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
-    for (class, count) in &flat.left_out {
-        let message = match &**class {
-            "plymesh" => counted(
-                *count,
-                ["shape whose mesh was not read was dropped", "shapes whose meshes were not read were dropped"],
-            ),
-            _ => format!("shapes of class `{class}` are not meshes: {count} dropped"),
+    for (kind, count) in &flat.left_out {
+        let shapes = counted(*count, ["shape", "shapes"]);
+        let message = match (&**kind, *count) {
+            ("plymesh", 1) => "dropped 1 shape, whose mesh was not read".to_owned(),
+            ("plymesh", _) => format!("dropped {shapes}, whose meshes were not read"),
+            (_, 1) => format!("dropped 1 shape of type `{kind}`, which is not a mesh"),
+            (_, _) => format!("dropped {shapes} of type `{kind}`, which are not meshes"),
         };
         warnings.push_many("left-out-shapes", *count, Diagnostic::new(message));
     }
-    let message = format!("replaced subdivision surfaces with their control meshes: {}", flat.subdivided);
+    let words = [
+        "subdivision surface was replaced by its control mesh",
+        "subdivision surfaces were replaced by their control meshes",
+    ];
+    let message = counted(flat.subdivided, words);
     warnings.push_many("changed-shapes", flat.subdivided, Diagnostic::new(message));
     for (name, count) in &flat.left_out_arrays {
-        let message = format!("a mesh cannot store the `{name}` arrays of some shapes: {count} dropped");
+        let shapes = counted(*count, ["shape", "shapes"]);
+        let message = format!("dropped the `{name}` values of {shapes}, which a mesh cannot store");
         warnings.push_many("left-out-columns", *count, Diagnostic::new(message));
     }
     for (what, count) in &flat.left_out_textures {
-        let message = format!("dropped textures that MTL cannot express: {count} {what}");
+        let textures = counted(*count, ["texture", "textures"]);
+        let message = format!("dropped {textures} ({what}), which MTL cannot express");
         warnings.push_many("left-out-textures", *count, Diagnostic::new(message));
     }
     for (what, count) in &flat.left_out_properties {
-        let message = format!("dropped properties of materials that MTL cannot express: {count} {what}");
+        let properties = counted(*count, ["property of a material", "properties of materials"]);
+        let message = format!("dropped {properties} ({what}), which MTL cannot express");
         warnings.push_many("left-out-material-properties", *count, Diagnostic::new(message));
     }
 }
 
-/// Warns about other content that mesh scenes cannot store: lights, cameras, settings, media and motion.
+/// Warns about other content that cannot be converted to meshes: lights, cameras, settings, media and motion.
 fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
     let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
@@ -124,12 +132,16 @@ fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let lights = render.lights.iter().chain(&render.area_lights).map(class);
     let settings = settings.into_iter().flatten().map(class);
     let options = render.options.iter().map(|setting| render.text(setting.name));
-    let kinds = [
-        LeftOut::named("left-out-lights", "lights", lights),
-        LeftOut::named("left-out-cameras", "cameras", render.camera.iter().map(class)),
-        LeftOut::named("left-out-settings", "renderer settings", settings.chain(options)),
-        LeftOut::named("left-out-media", "media", render.media.iter().map(class)),
-        LeftOut::new("left-out-motion", "motion (objects keep their first position)", moving as u64),
+    let motions = [
+        "animated transform (its object keeps the transform at shutter open)",
+        "animated transforms (their objects keep the transform at shutter open)",
     ];
-    losses::note_left_out("a mesh scene", kinds, "", warnings);
+    let kinds = [
+        LeftOut::named("left-out-lights", ["light", "lights"], lights),
+        LeftOut::named("left-out-cameras", ["camera", "cameras"], render.camera.iter().map(class)),
+        LeftOut::named("left-out-settings", ["renderer setting", "renderer settings"], settings.chain(options)),
+        LeftOut::named("left-out-media", ["medium", "media"], render.media.iter().map(class)),
+        LeftOut::new("left-out-motion", motions, moving as u64),
+    ];
+    losses::note_dropped(", which cannot be converted to meshes", kinds, "", warnings);
 }

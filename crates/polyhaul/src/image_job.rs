@@ -11,7 +11,7 @@ use polyhaul_image::samples::Cut;
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::ImageReadOptions;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Channels, ColorProfile, ColorSpace, Image, ImageAttribute, SampleType};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
@@ -119,64 +119,59 @@ impl Log<'_> {
     /// Warns about clamped samples; `max` is the maximum of the format.
     pub(crate) fn cut(&mut self, cut: Cut, max: &str) {
         let Cut { above, below, not_numbers, .. } = cut;
-        let kinds = [
-            (above, format!("above {max} clamped to {max}")),
-            (below, "below 0 clamped to 0".into()),
-            (not_numbers, "with NaN replaced by 0".into()),
-        ];
-        for (count, what) in kinds {
-            self.note("cut-samples", count, format!("{} {what} in {}", counted(count, "sample"), self.holder));
-        }
+        let samples = changed(above, "sample", &format!(" above {max}"));
+        self.note("cut-samples", above, format!("{samples} clamped to {max}"));
+        self.note("cut-samples", below, changed(below, "sample", " below 0") + " clamped to 0");
+        let samples = counted(not_numbers, ["NaN sample was", "NaN samples were"]);
+        self.note("cut-samples", not_numbers, samples + " replaced by 0");
     }
 
     /// Warns about samples that were rounded to integers.
     pub(crate) fn rounded(&mut self, count: u64, kind: SampleType) {
         let bits = if kind == SampleType::U8 { 8 } else { 16 };
-        let message = format!("{} rounded to {bits} bits in {}", counted(count, "sample"), self.holder);
-        self.note("changed-samples", count, message);
+        self.note("changed-samples", count, format!("{} rounded to {bits} bits", changed(count, "sample", "")));
     }
 
     fn hidden(&mut self, count: u64, how: &str) {
-        let pixels = counted(count, "fully transparent pixel");
-        self.note("left-out-colors", count, format!("colors of {pixels} became black: {} {how}", self.holder));
+        let pixels = counted(count, ["fully transparent pixel", "fully transparent pixels"]);
+        self.note("left-out-colors", count, format!("the colors of {pixels} became black: {} {how}", self.holder));
     }
 
     #[cfg(feature = "exr")]
     pub(crate) fn exr(&mut self, losses: exr::ExrLosses) {
         let exr::ExrLosses { infinite, rounded, hidden } = losses;
-        let samples = counted(infinite, "sample");
+        let samples = counted(infinite, ["sample", "samples"]);
         let message = format!("{samples} above 65504 became infinite; use `--exr-float` to keep them");
         self.note("cut-samples", infinite, message);
-        let samples = counted(rounded, "sample");
-        let message = format!("{samples} rounded to 16-bit floats in exr; use `--exr-float` to store 32-bit floats");
+        let samples = changed(rounded, "sample", "");
+        let message = format!("{samples} rounded to 16-bit floats; use `--exr-float` to store 32-bit floats");
         self.note("changed-samples", rounded, message);
         self.hidden(hidden, "stores premultiplied colors");
     }
 
     pub(crate) fn hdr(&mut self, cut: Cut) {
         self.cut(cut, "1.695e38");
-        let pixels = counted(cut.rounded, "pixel");
-        let message = format!("{pixels} rounded in hdr, which stores 8 bits per color and a shared exponent");
+        let pixels = changed(cut.rounded, "pixel", "");
+        let message = format!("{pixels} rounded: HDR stores 8 bits per channel and a shared exponent");
         self.note("changed-samples", cut.rounded, message);
     }
 
     #[cfg(feature = "png")]
     pub(crate) fn png(&mut self, losses: png::PngLosses) {
         let png::PngLosses { hidden, above, rounded } = losses;
-        self.note("cut-samples", above, format!("{} above alpha clamped to alpha in png", counted(above, "sample")));
-        let message = format!("{} rounded when divided by alpha in png", counted(rounded, "sample"));
-        self.note("changed-samples", rounded, message);
+        self.note("cut-samples", above, changed(above, "sample", " above alpha") + " clamped to alpha");
+        self.note("changed-samples", rounded, changed(rounded, "sample", "") + " rounded when divided by alpha");
         self.hidden(hidden, "stores straight colors");
     }
 
     pub(crate) fn jpeg(&mut self, image: &Image) {
         let count = image.width.saturating_mul(image.height) as u64;
-        let verb = if count == 1 { "is" } else { "are" };
-        self.note("changed-samples", count, format!("JPEG is lossy: {} {verb} approximate", counted(count, "pixel")));
+        let pixels = counted(count, ["pixel is", "pixels are"]);
+        self.note("changed-samples", count, format!("JPEG is lossy: {pixels} approximate"));
     }
 }
 
-/// Formats a count with its noun.
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+/// Formats the start of a message about changed values: `1 sample below 0 was`.
+fn changed(count: u64, noun: &str, which: &str) -> String {
+    counted(count, [&format!("{noun}{which} was"), &format!("{noun}s{which} were")])
 }

@@ -76,9 +76,9 @@ impl Plain {
         let Some(promised) = self.promised else { return Ok(()) };
         let how = match self.source.codec() {
             Some(codec) => format!("read as {codec}"),
-            None => "read unchanged".to_owned(),
+            None => "read as uncompressed".to_owned(),
         };
-        let message = format!("the file name implies {promised}, but the content is not {promised}: {how}");
+        let message = format!("the file name implies {promised}, but the content is not {promised}; {how}");
         let place = Place { file: self.source.name().into(), ..Place::default() };
         warnings.note(options.faults(), "not-compressed", Diagnostic { place, ..Diagnostic::new(message) })
     }

@@ -274,7 +274,7 @@ impl<'o> Resolver<'o> {
         let limit = options.limits.referenced_file_bytes;
         let plain = opened.plain(options)?;
         let Some(bytes) = plain.read_all(limit, &options.run.cancel, "a referenced file")? else {
-            let message = format!("{name} is larger than the limit of {limit} bytes (referenced_file_bytes)");
+            let message = format!("{name} is larger than the limit `referenced_file_bytes` ({limit} bytes)");
             let error = Error::new(ErrorKind::Limit, message);
             return Err(error.with_hint(limit_hint("referenced_file_bytes")));
         };

@@ -204,7 +204,7 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     let polygons =
         |mesh: &Mesh| mesh.faces.offsets.windows(2).filter(|face| face[1].wrapping_sub(face[0]) != 3).count();
     let count = paced(&scene.meshes).map(|mesh| polygons(mesh) as u64).sum();
-    let message = triangulated(format.name(), count);
+    let message = triangulated(&format.title(), count);
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }

@@ -16,19 +16,23 @@ pub(crate) fn note(materials: &[Material], format: Format, output: &str, warning
     if stores_all(format) {
         return;
     }
-    let named = |code: &'static str, what: &'static str, is_lost: fn(&Material) -> bool| {
+    let named = |code: &'static str, nouns: [&'static str; 2], is_lost: fn(&Material) -> bool| {
         let lost = materials.iter().filter(|material| is_lost(material));
-        LeftOut::named(code, what, lost.map(|material| material.name.as_str()))
+        LeftOut::named(code, nouns, lost.map(|material| material.name.as_str()))
     };
     let kinds = [
-        named("left-out-culling", "backface culling", |m| m.single_sided),
-        named("left-out-alpha-cutoffs", "alpha cutoffs", |m| m.alpha_cutoff.is_some()),
-        named("left-out-alpha-modes", "alpha blending of opaque materials", blends_opaque),
-        named("left-out-unlit", "unlit shading", |m| m.unlit),
-        named("left-out-occlusion-maps", "occlusion maps", |m| m.maps.iter().any(is_occlusion)),
-        named("left-out-extras", "material extras", |m| m.extras.is_some()),
+        named("left-out-culling", ["flag for backface culling", "flags for backface culling"], |m| m.single_sided),
+        named("left-out-alpha-cutoffs", ["alpha cutoff", "alpha cutoffs"], |m| m.alpha_cutoff.is_some()),
+        named(
+            "left-out-alpha-modes",
+            ["blend mode of an opaque material", "blend modes of opaque materials"],
+            blends_opaque,
+        ),
+        named("left-out-unlit", ["flag for unlit shading", "flags for unlit shading"], |m| m.unlit),
+        named("left-out-occlusion-maps", ["occlusion map", "occlusion maps"], |m| m.maps.iter().any(is_occlusion)),
+        named("left-out-extras", ["set of material extras", "sets of material extras"], |m| m.extras.is_some()),
     ];
-    note_left_out(&format.name().to_uppercase(), kinds, output, warnings);
+    note_left_out(&format.title(), kinds, output, warnings);
 }
 
 /// Removes occlusion maps, which only glTF can refer to.

@@ -81,11 +81,11 @@ fn pick_element(
         let edges: u64 = rows("edge");
         let mesh_tables = others().filter(|table| table.name == "face" || table.name == "edge").count();
         let kinds = [
-            ("left-out-faces", "faces", faces),
-            ("left-out-lines", "edges", edges),
-            ("left-out-tables", "more than one element", (others().count() - mesh_tables) as u64),
+            ("left-out-faces", ["face", "faces"], faces),
+            ("left-out-lines", ["edge", "edges"], edges),
+            ("left-out-tables", ["further element", "further elements"], (others().count() - mesh_tables) as u64),
         ];
-        note_left_out(to.name(), kinds, name, warnings);
+        note_left_out(&to.title(), kinds, name, warnings);
         let table = tables.tables.swap_remove(place);
         tables.tables.clear();
         tables.tables.push(table);
@@ -139,12 +139,11 @@ fn arrange(table: &mut Table, to: Format, name: &str, warnings: &mut Warnings) -
     let words = ["color value outside 0 to 1 was clamped", "color values outside 0 to 1 were clamped"];
     warnings.push_many("clamped-color", outside, about(counted(outside, words)));
     let left_out = table.columns.len().saturating_sub(columns.len());
-    note_left_out(
-        to.name(),
-        [("left-out-columns", "columns other than positions, intensities, colors and normals", left_out as u64)],
-        name,
-        warnings,
-    );
+    let nouns = [
+        "column other than positions, intensities, colors and normals",
+        "columns other than positions, intensities, colors and normals",
+    ];
+    note_left_out(&to.title(), [("left-out-columns", nouns, left_out as u64)], name, warnings);
     table.columns = columns;
     Ok(())
 }

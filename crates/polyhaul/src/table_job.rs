@@ -11,7 +11,7 @@ use crate::outputs::{Written, name_of, write_with};
 use crate::read_job::ReadJob;
 use crate::references::Relinker;
 use crate::report::Report;
-use polyhaul_geometry::losses::note_left_out;
+use polyhaul_geometry::losses::{CHANGED_REMARKS, note_changed, note_dropped, note_left_out};
 use polyhaul_geometry::parts;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::names;
@@ -170,17 +170,20 @@ pub(crate) fn note_losses(
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
     let changed = table.columns.iter().filter(|column| has_header && table::written_name(&column.name) != column.name);
     let bare = if format == TableFormat::Npy { 0 } else { rows.row_count() - rows.line_count() };
+    let title = format.name().to_uppercase();
+    let column_names = ["column name", "column names"];
     let kinds = [
-        ("element-left-out", "rows without columns", bare),
-        ("left-out-column-names", "column names", lost),
-        (
-            "left-out-column-names",
-            "column names that are all numbers (they would be read as data)",
-            if is_data { numeric as u64 } else { 0 },
-        ),
-        ("changed-names", "carriage returns and NUL bytes in column names", changed.count() as u64),
+        ("element-left-out", ["row without columns", "rows without columns"], bare),
+        ("left-out-column-names", column_names, lost),
     ];
-    note_left_out(format.name(), kinds, output, &mut warnings);
+    note_left_out(&title, kinds, output, &mut warnings);
+    let numeric = [("left-out-column-names", column_names, if is_data { numeric as u64 } else { 0 })];
+    note_dropped(": they are numbers, and would be read as data", numeric, output, &mut warnings);
+    let words = [
+        "column name had carriage returns or NUL bytes, which were replaced by `_`",
+        "column names had carriage returns or NUL bytes, which were replaced by `_`",
+    ];
+    note_changed([("changed-names", words, changed.count() as u64, None)], output, &mut warnings);
     warnings
 }
 
@@ -213,14 +216,10 @@ pub(crate) fn note_row_remarks<'c>(
 ) -> &'c [String] {
     let has_comments = !matches!(kind, TableFormat::Pts | TableFormat::Npy);
     let is_written = has_comments && !options.table.out_comment.is_empty();
-    let kinds = [
-        ("left-out-remarks", "comments", if has_comments { 0 } else { comments.len() as u64 }),
-        (
-            "changed-remarks",
-            "control characters in comments",
-            if is_written { names::changed_remarks(comments) } else { 0 },
-        ),
-    ];
-    note_left_out(kind.name(), kinds, name, &mut report.warnings);
+    let dropped = if has_comments { 0 } else { comments.len() as u64 };
+    let kinds = [("left-out-remarks", ["comment", "comments"], dropped)];
+    note_left_out(&kind.name().to_uppercase(), kinds, name, &mut report.warnings);
+    let changed = if is_written { names::changed_remarks(comments) } else { 0 };
+    note_changed([("changed-remarks", CHANGED_REMARKS, changed, None)], name, &mut report.warnings);
     if has_comments { comments } else { &[] }
 }

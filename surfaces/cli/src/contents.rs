@@ -492,7 +492,7 @@ fn scene_rows(inventory: &Inventory) -> String {
     }
     row("materials", c.materials, named(&inventory.material_names));
     if c.missing_materials > 0 {
-        row("", c.missing_materials, "of these undefined".into());
+        row("undefined", c.missing_materials, String::new());
     }
     if c.textures > 0 {
         row("textures", c.textures, named(&inventory.texture_files));

@@ -37,7 +37,7 @@ fn is_closed(descriptor: u8) -> bool {
 /// # Errors
 /// If it was closed.
 pub fn input() -> Result<Input> {
-    if is_closed(0) { Err(closed("opening standard input failed: it is closed")) } else { Ok(Input::Stdin) }
+    if is_closed(0) { Err(closed("cannot open standard input: it is closed")) } else { Ok(Input::Stdin) }
 }
 
 /// A file, or standard input for `-`.
@@ -61,7 +61,7 @@ pub fn output_of(path: &Path) -> Result<Output> {
 /// # Errors
 /// If it was closed.
 pub fn output() -> Result<Output> {
-    if is_output_closed() { Err(closed("opening standard output failed: it is closed")) } else { Ok(Output::Stdout) }
+    if is_output_closed() { Err(closed("cannot open standard output: it is closed")) } else { Ok(Output::Stdout) }
 }
 
 /// Whether standard output is closed.

@@ -153,11 +153,12 @@ impl Error {
             Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => (ErrorKind::Memory, error),
             Err(error) => (ErrorKind::Io, error),
         };
-        let diagnostic = Diagnostic {
-            message: format!("{doing} failed: {error}"),
-            place: Place { file: file.into(), ..Place::default() },
-            ..Diagnostic::default()
+        let message = match doing {
+            "opening" => format!("cannot open: {error}"),
+            _ => format!("{doing} failed: {error}"),
         };
+        let diagnostic =
+            Diagnostic { message, place: Place { file: file.into(), ..Place::default() }, ..Diagnostic::default() };
         Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)), needed: None }))
     }
 
@@ -240,6 +241,12 @@ pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error 
     Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
 }
 
+/// Creates the error for a binary file that ends at `end`, in `what`.
+pub fn truncated(file: &Arc<str>, end: u64, what: &str) -> Error {
+    let message = if end == 0 { "the file is empty".to_owned() } else { format!("unexpected end of file in {what}") };
+    fault(file, end, message)
+}
+
 /// Appends to a list that grows with the input. The out-of-memory error names `what`.
 pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     // Vectors start with capacity for four items. Most files have one object and one material of hundreds of bytes
@@ -317,6 +324,12 @@ impl Diagnostic {
     /// Creates a diagnostic at a byte offset in a binary file.
     pub fn at(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Diagnostic {
         let place = Place { file: file.clone(), offset: Some(offset), ..Place::default() };
+        Diagnostic { place, ..Diagnostic::new(message) }
+    }
+
+    /// Creates a diagnostic about a whole file.
+    pub fn of_file(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
+        let place = Place { file: file.clone(), ..Place::default() };
         Diagnostic { place, ..Diagnostic::new(message) }
     }
 

@@ -3,7 +3,7 @@
 use crate::error::{Diagnostic, Error, Place, Result, try_string};
 use crate::limits::FaultPolicy;
 use crate::printable::printable;
-use crate::warnings::Warnings;
+use crate::warnings::{Warnings, grouped};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -64,7 +64,7 @@ pub fn listed_of(names: &[impl AsRef<str>], count: u64) -> String {
     let first: Vec<String> = first.iter().map(|name| format!("`{}`", shown(name.as_ref()))).collect();
     match rest_count {
         0 => first.join(", "),
-        _ => format!("{} and {rest_count} more", first.join(", ")),
+        _ => format!("{} and {} more", first.join(", "), grouped(rest_count)),
     }
 }
 

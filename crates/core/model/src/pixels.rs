@@ -26,7 +26,7 @@ pub fn check_pixels(
         return Ok(());
     }
     let times = if pictures == 1 { String::new() } else { format!(" x {pictures}") };
-    let message = format!("{width} x {height}{times} pixels exceed the limit of {} (pixels)", limits.pixels);
+    let message = format!("{width} x {height}{times} pixels exceed the limit `pixels` ({})", limits.pixels);
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);
     Err(error.with_hint(format!("{} to {count}", limit_hint("pixels"))).with_needed(count))
 }
@@ -43,7 +43,7 @@ pub fn check_ratio(image_bytes: u64, file_bytes: u64, limits: &Limits, file: &Ar
     }
     let ratio = image_bytes.div_ceil(file_bytes.max(1));
     let message = format!(
-        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes exceed the limit of {} to 1 (image_ratio)",
+        "{image_bytes} bytes of pixels in a file of {file_bytes} bytes exceed the limit `image_ratio` ({} to 1)",
         limits.image_ratio
     );
     let error = Diagnostic::at(file, offset, message).into_error(ErrorKind::Limit);

@@ -24,7 +24,26 @@ pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) ->
     codes.len() < KEPT || codes.filter(|other| *other == code).take(KEPT_PER_KIND).count() < KEPT_PER_KIND
 }
 
-/// Formats a count with its noun and verb: `words` has the singular, then the plural.
+/// Formats a count with thousands separators: `1,234`.
+pub fn with_separators(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Formats a count for a message, with thousands separators from 10,000: `9999`, `1,234,567`. Indices, sizes, limits
+/// and numbers that a file declares have no separators, so that they can be searched for and passed to options.
+pub fn grouped(count: u64) -> String {
+    if count < 10_000 { count.to_string() } else { with_separators(count) }
+}
+
+/// Formats a count as in [`grouped`], with its noun and verb: `words` has the singular, then the plural.
 ///
 /// ```
 /// use polyhaul_model::warnings::counted;
@@ -32,7 +51,7 @@ pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) ->
 /// assert_eq!([1, 2].map(|count| counted(count, words)), ["1 material was dropped", "2 materials were dropped"]);
 /// ```
 pub fn counted(count: u64, words: [&str; 2]) -> String {
-    format!("{count} {}", words[usize::from(count != 1)])
+    format!("{} {}", grouped(count), words[usize::from(count != 1)])
 }
 
 /// The severity of a problem in a text file.
@@ -211,7 +230,7 @@ impl Warnings {
         let others: Vec<String> = refused
             .iter()
             .filter(|(code, _)| **code != kept_code)
-            .map(|(code, count)| format!("{code}: {count}"))
+            .map(|(code, count)| format!("{code}: {}", grouped(*count)))
             .collect();
         if !others.is_empty() {
             diagnostic.message.push_str(&format!(" (also {})", others.join(", ")));
@@ -295,6 +314,15 @@ mod tests {
         numbered(&mut second, "missing-material", 5);
         first.extend(second);
         assert_eq!(first, whole);
+    }
+
+    #[test]
+    fn large_counts_have_separators() {
+        let counts = [0, 1, 9_999, 10_000, 1_691_654, u64::MAX].map(grouped);
+        assert_eq!(counts, ["0", "1", "9999", "10,000", "1,691,654", "18,446,744,073,709,551,615"]);
+        assert_eq!([1, 999, 1_000, 123_456].map(with_separators), ["1", "999", "1,000", "123,456"]);
+        let words = ["polygon was", "polygons were"];
+        assert_eq!(counted(1_691_654, words), "1,691,654 polygons were");
     }
 
     #[test]

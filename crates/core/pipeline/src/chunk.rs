@@ -236,7 +236,7 @@ impl<'a> TextChunks<'a> {
 
     /// Creates the error for a line at `place` that exceeds the limit.
     pub fn too_long(&self, place: Place) -> Error {
-        let message = format!("line is longer than the limit of {} bytes (line_bytes)", self.line_bytes);
+        let message = format!("line is longer than the limit `line_bytes` ({} bytes)", self.line_bytes);
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
         error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }

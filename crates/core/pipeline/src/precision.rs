@@ -201,6 +201,9 @@ impl PrecisionWatch {
 /// Returns the message that coordinates were rounded; `bound` is "up to" for the largest error, or "at most".
 pub fn rounded(count: u64, bound: &str, error: f64) -> String {
     let what = counted(count, ["coordinate was", "coordinates were"]);
+    if error.is_infinite() {
+        return format!("{what} rounded to 32-bit floats; the largest became infinite");
+    }
     format!("{what} rounded to 32-bit floats, by {bound} {}", shown(error))
 }
 

@@ -157,12 +157,12 @@ fn damaged(file: &str, damage: &DecompressError) -> Error {
     let (limit, hint) = match kind {
         DecompressErrorKind::Limit(limit) => {
             let name = limit_name(*limit);
-            (format!(" ({name})"), Some(limit_hint(name)))
+            (format!(", the limit `{name}`"), Some(limit_hint(name)))
         }
         _ => (String::new(), None),
     };
     let place = Place { file: file.into(), offset: Some(*offset), ..Place::default() };
-    let message = format!("{what}{limit}; after {plain_offset} decompressed bytes");
+    let message = format!("{what}{limit} (after {plain_offset} decompressed bytes)");
     Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(error_kind)
 }
 

@@ -134,7 +134,7 @@ fn broken_accessors_are_errors() {
     let huge = json!(u64::MAX);
     let accessors = [
         ("count", json!(6), "accessors[0] exceeds bufferViews[0]: expected at least 72 bytes, found 64"),
-        ("count", json!(1_000_000_000_000_u64), "; the limit is 4294967294 (elements)"),
+        ("count", json!(1_000_000_000_000_u64), " elements exceed the limit `elements` (4294967294)"),
         ("byteOffset", json!(8), "expected at least 68 bytes, found 64"),
         ("byteOffset", huge.clone(), "exceeds bufferViews[0]"),
         ("bufferView", json!(1), "accessors[0]: bufferViews[1] does not exist"),

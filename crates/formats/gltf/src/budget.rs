@@ -49,7 +49,7 @@ impl Budget {
         if self.decoded <= limit || planted("gltf-decoded") {
             return Ok(());
         }
-        Err(over_limit("compressed buffer views decode to too many bytes", limit, "included_bytes"))
+        Err(over_limit("the decoded bytes of compressed buffer views", limit, "included_bytes"))
     }
 
     /// Charges `bytes` read from a buffer.
@@ -59,7 +59,7 @@ impl Budget {
         if self.used <= self.owned.saturating_add(self.decoded).saturating_add(extra) {
             return Ok(());
         }
-        Err(over_limit("too many bytes are read repeatedly or not in a buffer", extra, "included_bytes"))
+        Err(over_limit("the bytes that are read repeatedly or are not in a buffer", extra, "included_bytes"))
     }
 
     /// Charges `count` instances that take `bytes` each in memory and `stored` bytes each in the file. Instances with
@@ -80,7 +80,7 @@ impl Budget {
         if self.zeros <= limit {
             return Ok(());
         }
-        Err(over_limit("too many values are not in a buffer", limit, "included_bytes"))
+        Err(over_limit("the values that are not in a buffer", limit, "included_bytes"))
     }
 
     /// Charges `count` elements of `bytes` each.

@@ -6,7 +6,7 @@ use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
 use crate::json::{JsonLocation, unsupported_version};
 use crate::log::{malformed, over_limit};
-use polyhaul_model::error::{Result, fault};
+use polyhaul_model::error::{Result, fault, truncated};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::bytes::Bytes;
 use std::cell::Cell;
@@ -25,13 +25,16 @@ pub(crate) struct Chunks<'a> {
 pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks<'a>> {
     let mut head = [0; HEADER_BYTES];
     let count = bytes.read(0, &mut head)?;
+    if count == 0 {
+        return Err(truncated(&bytes.name().into(), 0, "the header"));
+    }
     if !head[..count].starts_with(MAGIC) {
         let json = whole_json(bytes, &head[..count], limits)?;
         return Ok(Chunks { json, location: JsonLocation::File, binary: Binary::Missing, fault: None });
     }
     let file: Arc<str> = bytes.name().into();
     if count < HEADER_BYTES {
-        return Err(fault(&file, count as u64, "unexpected end of file in the header"));
+        return Err(truncated(&file, count as u64, "the header"));
     }
     let number = |at: usize| head[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));
     if number(4) != VERSION {
@@ -60,7 +63,7 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
         json.splice(0..0, head.iter().copied());
     }
     if json.len() as u64 > limit {
-        return Err(over_limit("the JSON has too many bytes", limit, "line_bytes"));
+        return Err(over_limit("the bytes of the JSON", limit, "line_bytes"));
     }
     Ok(json)
 }
@@ -83,7 +86,7 @@ impl<'a> ChunkReader<'a, '_> {
             return Err(fault(&self.file, offset, "the first chunk is not JSON"));
         }
         if len > self.limits.line_bytes {
-            return Err(over_limit("the JSON has too many bytes", self.limits.line_bytes, "line_bytes"));
+            return Err(over_limit("the bytes of the JSON", self.limits.line_bytes, "line_bytes"));
         }
         let start = offset + CHUNK_HEADER_BYTES as u64;
         let mut json = self.read_range(start, len)?;

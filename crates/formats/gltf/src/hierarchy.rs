@@ -102,7 +102,11 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
         }
     }
     match is_below.iter().position(|is_below| !is_below) {
-        Some(index) => Err(malformed(format!("the node hierarchy has a cycle: nodes[{index}] is in it or below it"))),
+        // From any of these nodes, enough steps up end in the cycle.
+        Some(index) => {
+            let index = (0..parents.len()).fold(index, |index, _| parents[index]);
+            Err(malformed(format!("the node hierarchy has a cycle: nodes[{index}] is its own descendant")))
+        }
         None => Ok(()),
     }
 }

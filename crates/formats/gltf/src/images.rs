@@ -111,7 +111,7 @@ impl ImageReader<'_> {
     /// Checks a byte count against the limit.
     fn checked(&self, count: u64) -> Result<usize> {
         if count > self.max_bytes {
-            let message = format!("an image has {count} bytes");
+            let message = format!("the {count} bytes of an image");
             return Err(over_limit(&message, self.max_bytes, "referenced_file_bytes"));
         }
         usize::try_from(count).map_err(|_| Error::memory("an image"))

@@ -98,7 +98,7 @@ pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Li
     check_version(&document.asset)?;
     let materials = document.materials.len() as u64;
     if materials > limits.materials {
-        return Err(over_limit(&format!("the file has {materials} materials"), limits.materials, "materials"));
+        return Err(over_limit(&format!("the {materials} materials of the file"), limits.materials, "materials"));
     }
     Ok(document)
 }
@@ -154,7 +154,7 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
     if too_many(limits.objects.saturating_mul(OBJECTS_PER_OBJECT), objects)
         || too_many(limits.objects.saturating_mul(VALUES_PER_OBJECT), values)
     {
-        return Err(over_limit(&format!("the JSON has {objects} objects"), limits.objects, "objects"));
+        return Err(over_limit(&format!("the {objects} objects of the JSON"), limits.objects, "objects"));
     }
     Ok(())
 }
@@ -202,7 +202,11 @@ fn invalid(error: &serde_json::Error, file: &str, location: JsonLocation) -> Err
     // The position is reported separately.
     let what = text.rfind(" at line ").map_or(&*text, |end| &text[..end]);
     // Messages can quote long strings.
-    let what = names::shown(what);
+    let what = match what.strip_prefix("EOF while parsing ") {
+        Some(part) => format!("unexpected end of file in {part}"),
+        None => names::shown(what).into_owned(),
+    };
+    let subject = if error.is_data() { "glTF" } else { "JSON" };
     let line = error.line() as u64;
     let column = error.column() as u64;
     let mut place = Place { file: file.into(), ..Place::default() };
@@ -210,11 +214,11 @@ fn invalid(error: &serde_json::Error, file: &str, location: JsonLocation) -> Err
         JsonLocation::File => {
             place.line = Some(line.max(1));
             place.column = Some(column.max(1));
-            format!("invalid glTF: {what}")
+            format!("invalid {subject}: {what}")
         }
         JsonLocation::Chunk(offset) => {
             place.offset = Some(offset);
-            format!("invalid glTF: {what} (line {line}, column {column} of the JSON)")
+            format!("invalid {subject}: {what} (line {line}, column {column} of the JSON)")
         }
     };
     Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)

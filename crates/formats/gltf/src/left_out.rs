@@ -11,21 +11,37 @@ use serde_json::Value;
 /// Extension that hides nodes and their descendants.
 const VISIBILITY: &str = "KHR_node_visibility";
 
+const ANIMATIONS: [&str; 2] = [
+    "animation was dropped (animations in glTF files are not read)",
+    "animations were dropped (animations in glTF files are not read)",
+];
+
+const CAMERAS: [&str; 2] = [
+    "camera was dropped (cameras in glTF files are not read)",
+    "cameras were dropped (cameras in glTF files are not read)",
+];
+
+const LIGHTS: [&str; 2] = [
+    "light was dropped (lights in glTF files are not read)",
+    "lights were dropped (lights in glTF files are not read)",
+];
+
+const SKINS: [&str; 2] =
+    ["skin was dropped (skins in glTF files are not read)", "skins were dropped (skins in glTF files are not read)"];
+
 /// Reports everything that is not read, except parts found only by walking the hierarchy: see [`EmptyNodes`].
 pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
     let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
     let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let kinds = [
-        ("left-out-animations", ["animation was dropped", "animations were dropped"], &document.animations),
-        ("left-out-cameras", ["camera was dropped", "cameras were dropped"], &document.cameras),
-    ];
+    let kinds =
+        [("left-out-animations", ANIMATIONS, &document.animations), ("left-out-cameras", CAMERAS, &document.cameras)];
     let skins = document.skins.iter().map(|skin| skin.name.as_deref());
-    log.lose_named("left-out-skins", ["skin was dropped", "skins were dropped"], skins)?;
+    log.lose_named("left-out-skins", SKINS, skins)?;
     for (code, words, items) in kinds {
         log.lose_named(code, words, items.iter().map(|item| item.name.as_deref()))?;
     }
     let names = lights.iter().map(|light| light.get("name").and_then(Value::as_str));
-    log.lose_named("left-out-lights", ["light was dropped", "lights were dropped"], names)?;
+    log.lose_named("left-out-lights", LIGHTS, names)?;
     for name in json::unread_extensions(document).filter(|name| *name != VISIBILITY) {
         let message = || format!("the extension `{}` was ignored", names::shown(name));
         log.lose_about("left-out-extensions", 1, message, Some(name))?;

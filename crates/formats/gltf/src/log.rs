@@ -20,9 +20,9 @@ pub(crate) fn unsupported(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Creates the error for data over the limit `name`, with the limit in the message.
-pub(crate) fn over_limit(message: &str, limit: u64, name: &str) -> Error {
-    let message = format!("{message}; the limit is {limit} ({name})");
+/// Creates the error for data over the limit `name`. `what` is a plural noun, such as `the objects of the scene`.
+pub(crate) fn over_limit(what: &str, limit: u64, name: &str) -> Error {
+    let message = format!("{what} exceed the limit `{name}` ({limit})");
     Error::new(ErrorKind::Limit, message).with_hint(limit_hint(name))
 }
 
@@ -113,7 +113,7 @@ impl GltfLog {
         words: [&str; 2],
         names: impl IntoIterator<Item = Option<&'n str>>,
     ) -> Result<()> {
-        let left_out = LeftOut::named(code, "", names.into_iter().map(Option::unwrap_or_default));
+        let left_out = LeftOut::named(code, [""; 2], names.into_iter().map(Option::unwrap_or_default));
         let message = counted(left_out.count, words) + &left_out.listed();
         self.keep(code, left_out.count, |log| Diagnostic { names: left_out.names, ..log.diagnostic(message) })
     }
@@ -181,8 +181,10 @@ mod tests {
         let warnings = log.finish().unwrap();
         assert_eq!((warnings.total(), warnings.kept()[0].diagnostic.to_string()), (5, "a.glb: first".into()));
         assert_eq!(located(malformed("x"), "a.glb").to_string(), "a.glb: x");
-        let error = located(over_limit("too many", 5, "objects"), "a.glb");
-        assert!(error.diagnostic().hint.is_some() && error.to_string() == "a.glb: too many; the limit is 5 (objects)");
+        let error = located(over_limit("6 objects", 5, "objects"), "a.glb");
+        assert!(
+            error.diagnostic().hint.is_some() && error.to_string() == "a.glb: 6 objects exceed the limit `objects` (5)"
+        );
     }
 
     #[test]

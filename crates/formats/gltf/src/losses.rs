@@ -6,12 +6,13 @@ use crate::job::GltfJob;
 use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, copyright, has_normals};
 use crate::serial::collected;
-use crate::splats::SplatPlaces;
+use crate::splats::{MAX_DEGREE, SplatPlaces};
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
-use polyhaul_geometry::parts::{tables, unused_vertices};
-use polyhaul_model::error::Result;
+use polyhaul_geometry::parts::{THIRD_COORDINATES, tables, unused_vertices};
+use polyhaul_geometry::splats::note_harmonics;
+use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::splats::LINEAR_COLORS;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Column, Material, Mesh, Scalar};
 use polyhaul_spill::paced;
 use std::collections::HashSet;
@@ -19,6 +20,27 @@ use std::collections::HashSet;
 const SPLATS_CHANGED: [&str; 2] = [
     "Gaussian splat was converted: logit to opacity (within 6e-8), log scales to scales, rotation normalized",
     "Gaussian splats were converted: logits to opacities (within 6e-8), log scales to scales, rotations normalized",
+];
+
+const SMOOTHING: [&str; 2] = ["smoothing setting", "smoothing settings"];
+
+const BARE_UVS: [&str; 2] = ["UV of lines and points", "UVs of lines and points"];
+
+const BARE_NORMALS: [&str; 2] = ["normal of lines and points", "normals of lines and points"];
+
+const SPLAT_COLORS: [&str; 2] = ["vertex color of a splat", "vertex colors of splats"];
+
+const INSTANCE_NAMES: [&str; 2] = ["name of an instance", "names of individual instances"];
+
+const ODD_COLUMNS: [&str; 2] =
+    ["column of faces, of lists or with a duplicate name", "columns of faces, of lists or with duplicate names"];
+
+const PROPERTIES: [&str; 2] = ["property of a material", "properties of materials"];
+
+/// Objects that most programs ignore: they have no faces, lines or points.
+const BARE_NODES: [&str; 2] = [
+    "object without faces, lines or points was written as a node without a mesh, which most programs ignore",
+    "objects without faces, lines or points were written as nodes without meshes, which most programs ignore",
 ];
 
 /// Warns about everything that the file will not contain, or will contain changed.
@@ -41,44 +63,31 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let comments = job.scene.comments.len() - usize::from(copyright(job.scene).is_some());
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [
-        ("left-out-vertices", "vertices not used by an element", loose),
-        ("left-out-smoothing", "smoothing", sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
-        ("left-out-sharp-edges", "sharp edges", sum(&|mesh| mesh.sharp_edges.len())),
-        ("left-out-curves", "free-form curves", sum(&|mesh| mesh.curves.len())),
-        ("left-out-weights", "position weights", sum(&|mesh| mesh.position_weights.len())),
-        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        (
-            "left-out-uvs",
-            "uvs of lines and points",
-            sum(&|mesh| if mesh.faces.is_empty() { mesh.uvs.len() } else { 0 }),
-        ),
-        ("left-out-normals", "normals of lines and points", bare_normals(plan)),
-        (
-            "left-out-harmonics",
-            "spherical-harmonic columns above the written degree",
-            of_splats(&|_, splats| splats.left_out_columns()),
-        ),
-        ("left-out-colors", "vertex colors of splats", of_splats(&|mesh, _| mesh.colors.len())),
-        ("left-out-remarks", "remarks", (job.scene.infos.len() - linear + comments) as u64),
+        ("left-out-vertices", ["vertex not used by an element", "vertices not used by an element"], loose),
+        ("left-out-smoothing", SMOOTHING, sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
+        ("left-out-sharp-edges", ["sharp edge", "sharp edges"], sum(&|mesh| mesh.sharp_edges.len())),
+        ("left-out-curves", ["free-form curve", "free-form curves"], sum(&|mesh| mesh.curves.len())),
+        ("left-out-weights", ["position weight", "position weights"], sum(&|mesh| mesh.position_weights.len())),
+        ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-uvs", BARE_UVS, sum(&|mesh| if mesh.faces.is_empty() { mesh.uvs.len() } else { 0 })),
+        ("left-out-normals", BARE_NORMALS, bare_normals(plan)),
+        ("left-out-colors", SPLAT_COLORS, of_splats(&|mesh, _| mesh.colors.len())),
+        ("left-out-remarks", ["comment", "comments"], (job.scene.infos.len() - linear + comments) as u64),
     ];
-    let bare = paced(&plan.document.nodes).filter(|node| node.mesh.is_none() && node.children.is_empty());
-    let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
+    let harmonics = of_splats(&|_, splats| splats.left_out_columns());
+    note_harmonics(MAX_DEGREE.min(job.harmonics_degree.into()), harmonics, job.output, warnings);
     let groups = each_mesh().flat_map(|mesh| mesh.groups.iter().map(String::as_str));
     let vertex_groups = each_mesh().flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
-        LeftOut::named("left-out-objects", "objects without elements, which readers skip", bare),
-        LeftOut { code: "left-out-names", what: "names of individual instances", ..plan.changes.names.clone() },
-        LeftOut::named("left-out-columns", "face columns, list columns and columns with duplicate names", columns),
-        LeftOut::named(
-            "left-out-material-properties",
-            "properties of materials",
-            properties.iter().map(String::as_str),
-        ),
-        LeftOut::named("left-out-textures", "texture maps", maps.iter().map(String::as_str)),
-        LeftOut::named("left-out-groups", "face groups", groups),
-        LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),
+        LeftOut { code: "left-out-names", nouns: INSTANCE_NAMES, ..plan.changes.names.clone() },
+        LeftOut::named("left-out-columns", ODD_COLUMNS, columns),
+        LeftOut::named("left-out-material-properties", PROPERTIES, properties.iter().map(String::as_str)),
+        LeftOut::named("left-out-textures", ["texture map", "texture maps"], maps.iter().map(String::as_str)),
+        LeftOut::named("left-out-groups", ["face group", "face groups"], groups),
+        LeftOut::named("left-out-vertex-groups", ["vertex group", "vertex groups"], vertex_groups),
         tables(job.scene),
     ];
+    note_bare(plan, job.output, warnings);
     note_left_out("glTF", others.map(LeftOut::from).into_iter().chain(named), job.output, warnings);
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
     // Colors of splats are dropped and counted above.
@@ -91,6 +100,17 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     note_converted(changed, job.output, warnings);
     note_changes(job, &plan.changes, warnings);
     Ok(())
+}
+
+/// Warns about objects without elements, which are written as nodes without meshes.
+fn note_bare(plan: &GltfPlan<'_>, output: &str, warnings: &mut Warnings) {
+    let bare = paced(&plan.document.nodes).filter(|node| node.mesh.is_none() && node.children.is_empty());
+    let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
+    let objects = LeftOut::named("left-out-objects", BARE_NODES, bare);
+    let message = counted(objects.count, objects.nouns) + &objects.listed();
+    let LeftOut { code, count, names, .. } = objects;
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many(code, count, Diagnostic { place, names, ..Diagnostic::new(message) });
 }
 
 /// Returns the meshes of all objects, each once, regardless of its number of objects.
@@ -127,8 +147,8 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
         (
             "changed-names",
             [
-                "material name is empty or repeated: readers change it",
-                "material names are empty or repeated: readers change them",
+                "material name is empty or duplicated: other programs may rename the material",
+                "material names are empty or duplicated: other programs may rename the materials",
             ],
             names,
         ),
@@ -157,8 +177,8 @@ fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
         (
             "changed-normals",
             [
-                "normal without a direction was computed from the faces",
-                "normals without a direction were computed from the faces",
+                "zero or non-finite normal was replaced by a normal computed from the faces",
+                "zero or non-finite normals were replaced by normals computed from the faces",
             ],
             changes.repaired_normals,
         ),
@@ -174,7 +194,7 @@ fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
         ),
         (
             "changed-uvs",
-            ["uv was quantized: it changed by at most 8e-6", "uvs were quantized: they changed by at most 8e-6"],
+            ["UV was quantized: it changed by at most 8e-6", "UVs were quantized: they changed by at most 8e-6"],
             changes.uvs,
         ),
         (

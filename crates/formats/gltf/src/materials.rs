@@ -53,7 +53,7 @@ pub(crate) fn materials<'a>(
 /// Fails if a name exceeds the limit.
 pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     if name.len() as u64 > limits.name_bytes {
-        return Err(over_limit(&format!("a name has {} bytes", name.len()), limits.name_bytes, "name_bytes"));
+        return Err(over_limit(&format!("the {} bytes of a name", name.len()), limits.name_bytes, "name_bytes"));
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::primitives::{GltfTopology, append_ends, triangles};
 use crate::splats::{self, SplatPrimitive};
 use crate::streams::{StreamPlanner, StreamStarts, Streams, VertexSet};
 use polyhaul_model::error::{Error, Result, planted, try_push};
+use polyhaul_model::warnings::counted;
 use polyhaul_model::{Array, Elements, Mesh, NONE};
 use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, HashMap};
@@ -243,7 +244,11 @@ impl<'a> MeshReader<'_, 'a, '_> {
     /// Counts morph targets, which are dropped.
     fn note_targets(&mut self, primitive: &Primitive, path: &str) -> Result<()> {
         let count = primitive.targets.len() as u64;
-        self.log.lose("left-out-morph-targets", count, || format!("{path}: morph targets were dropped"))
+        let words = [
+            "morph target was dropped (morph targets in glTF files are not read)",
+            "morph targets were dropped (morph targets in glTF files are not read)",
+        ];
+        self.log.lose("left-out-morph-targets", count, || format!("{path}: {}", counted(count, words)))
     }
 
     /// Validates mode and material of a primitive; returns its topology, or `None` without positions.
@@ -271,7 +276,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         refuse_draco(primitive, &positions, path)?;
         let limit = self.max_elements();
         if base as u64 + positions.count as u64 > limit {
-            return Err(over_limit(&format!("{path}: too many vertices in a mesh"), limit, "elements"));
+            return Err(over_limit(&format!("{path}: the vertices of the mesh"), limit, "elements"));
         }
         Ok(VertexSet { attributes: &primitive.attributes, path: path.to_owned(), positions, base: base as u32 })
     }
@@ -300,7 +305,8 @@ impl<'a> MeshReader<'_, 'a, '_> {
             builder.add_others(part, plan.sets[part.set].base, vertices)?;
         }
         if excess > 0 {
-            self.log.note("extra-value", format!("{}: ignored excess vertices at the end: {excess}", part.path))?;
+            let vertices = counted(excess as u64, ["excess vertex", "excess vertices"]);
+            self.log.note("extra-value", format!("{}: ignored {vertices} at the end", part.path))?;
         }
         Ok(())
     }
@@ -321,7 +327,7 @@ impl<'a> MeshPlan<'a> {
         self.streams.make_room(&self.sets, self.total, &mut mesh)?;
         let corners: usize = self.parts.iter().map(|part| part.count).sum();
         if corners as u64 > limit {
-            return Err(over_limit("too many face and line corners", limit, "elements"));
+            return Err(over_limit("the corners of faces and lines", limit, "elements"));
         }
         if !self.is_direct() {
             for part in &self.parts {
@@ -446,7 +452,7 @@ impl MeshBuilder {
             points.try_reserve(vertices.len())?;
             points.append(&mut vertices);
             if points.len() as u64 > self.limit {
-                return Err(over_limit("too many points in a mesh", self.limit, "elements"));
+                return Err(over_limit("the points of a mesh", self.limit, "elements"));
             }
             return Ok(());
         }

@@ -114,7 +114,7 @@ impl GltfGeometry<'_> {
         for number in 0..block.count() {
             let uv = self.uv(block, number);
             if !uv.iter().all(|part| part.is_finite()) {
-                let message = format!("glTF cannot store the uv of vertex {number}: it is not finite");
+                let message = format!("glTF cannot store the UV of vertex {number}: it is not finite");
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
             are_units &= uv.iter().all(|part| (0.0..=1.0).contains(part));

@@ -93,7 +93,7 @@ pub(crate) fn append_ends(elements: &mut Elements, count: usize, size: usize, li
     }
     let start = offsets.last().copied().unwrap_or(0);
     if u64::from(start) + count as u64 * size as u64 > limit {
-        return Err(over_limit("too many face and line corners", limit, "elements"));
+        return Err(over_limit("the corners of faces and lines", limit, "elements"));
     }
     offsets.extend((1..=count as u32).map(|number| start + number * size as u32));
     Ok(())

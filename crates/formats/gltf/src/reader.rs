@@ -193,7 +193,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
         }
     }
     if reached as u64 > values.limits.objects {
-        return Err(over_limit(&format!("the scene has {reached} mesh nodes"), values.limits.objects, "objects"));
+        return Err(over_limit(&format!("the {reached} mesh nodes of the scene"), values.limits.objects, "objects"));
     }
     let others = document.nodes.iter().enumerate().filter(|(number, node)| node.mesh.is_some() && !is_reached[*number]);
     let words =
@@ -204,7 +204,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
 
 fn push(placed: &mut Vec<PlacedMesh>, mesh_use: PlacedMesh, limit: u64) -> Result<()> {
     if placed.len() as u64 >= limit {
-        return Err(over_limit("too many objects", limit, "objects"));
+        return Err(over_limit("the objects of the scene", limit, "objects"));
     }
     try_push(placed, mesh_use, "objects")
 }

@@ -11,10 +11,16 @@ use crate::log::{GltfLog, malformed, over_limit};
 use crate::splats::{self, SplatColumn};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
 use polyhaul_model::names;
+use polyhaul_model::warnings::counted;
 use polyhaul_model::{Column, Domain, Mesh, NONE, Values};
 use polyhaul_pipeline::arrays::zeroed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicU64;
+
+const TANGENTS: [&str; 2] = [
+    "tangent was dropped (tangents in glTF files are not read)",
+    "tangents were dropped (tangents in glTF files are not read)",
+];
 
 /// Vertices of one or more primitives.
 pub(crate) struct VertexSet<'a> {
@@ -154,7 +160,7 @@ impl ColumnPlan {
             let start = offsets.last().copied().unwrap_or(0);
             if u64::from(start) + count as u64 * u64::from(width) >= u64::from(NONE) {
                 let limit = u64::from(NONE) - 1;
-                return Err(over_limit("too many values of an attribute", limit, "elements"));
+                return Err(over_limit("the values of an attribute", limit, "elements"));
             }
             offsets.extend((1..=count as u32).map(|row| start + row * width));
         }
@@ -387,30 +393,51 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Some(has_lists)
     }
 
-    /// Counts attributes that the model cannot store.
+    /// Counts attributes that the model cannot store: values by vertex, and attributes with unknown names once each.
     fn losses(&mut self) -> Result<()> {
         for set in self.sets {
             let count = set.positions.count as u64;
-            for name in set.attributes.keys().filter(|name| !is_column(name)) {
-                let (code, what) = match name.as_str() {
+            let path = &set.path;
+            if set.attributes.keys().any(|name| is_of_skins(name)) {
+                let vertices = counted(count, ["vertex", "vertices"]);
+                let message = || {
+                    format!(
+                        "{path}: the joints and weights of {vertices} were dropped (skins in glTF files are not read)"
+                    )
+                };
+                self.log.lose("left-out-skin-weights", count, message)?;
+            }
+            for name in set.attributes.keys().filter(|name| !is_column(name) && !is_of_skins(name)) {
+                let (code, words) = match name.as_str() {
                     "POSITION" => continue,
                     // Computed from the splats.
                     "COLOR_0" if self.splats.is_some() => continue,
                     _ if self.splats.is_some_and(|degree| splats::is_attribute(name, degree)) => continue,
-                    "NORMAL" if self.splats.is_some() => ("left-out-normals", "normals of splats"),
-                    "TEXCOORD_0" if self.splats.is_some() => ("left-out-uvs", "uvs of splats"),
-                    "NORMAL" | "TEXCOORD_0" | "COLOR_0" => continue,
-                    "TANGENT" => ("left-out-tangents", "tangents"),
-                    _ if name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_") => {
-                        ("left-out-skin-weights", "joints and weights")
+                    "NORMAL" if self.splats.is_some() => {
+                        ("left-out-normals", ["normal of a splat was dropped", "normals of splats were dropped"])
                     }
-                    _ => ("left-out-attributes", "attributes with unknown names"),
+                    "TEXCOORD_0" if self.splats.is_some() => {
+                        ("left-out-uvs", ["UV of a splat was dropped", "UVs of splats were dropped"])
+                    }
+                    "NORMAL" | "TEXCOORD_0" | "COLOR_0" => continue,
+                    "TANGENT" => ("left-out-tangents", TANGENTS),
+                    _ => {
+                        let shown = names::shown(name);
+                        let message = || format!("{path}: the attribute `{shown}` was dropped: its name is unknown");
+                        self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
+                        continue;
+                    }
                 };
-                self.log.lose(code, count, || format!("{}: {what} were dropped", set.path))?;
+                self.log.lose(code, count, || format!("{path}: {}", counted(count, words)))?;
             }
         }
         Ok(())
     }
+}
+
+/// Returns whether an attribute binds vertices to the joints of a skin.
+fn is_of_skins(name: &str) -> bool {
+    name.starts_with("JOINTS_") || name.starts_with("WEIGHTS_")
 }
 
 /// Returns whether an attribute becomes a column.

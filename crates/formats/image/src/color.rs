@@ -116,8 +116,9 @@ pub(crate) fn keep(
     let unused = if faults.target.is_empty() { profile.names() } else { Vec::new() };
     let names = [dropped, unused].concat();
     if !names.is_empty() {
-        let message = format!("colors are not converted: the file has {}", names.join(", "));
-        warnings.note_dropped(faults, "changed-color-space", 1, Diagnostic::at(file, 0, message))?;
+        let message =
+            format!("the color space of the file is not applied: {}; colors are kept as stored", names.join(", "));
+        warnings.note_dropped(faults, "changed-color-space", 1, Diagnostic::of_file(file, message))?;
     }
     image.profile = profile;
     Ok(())

@@ -129,7 +129,7 @@ pub(crate) fn settle(
     }
     let message =
         format!("the picture is stored rotated or mirrored (EXIF orientation {number}); pixels are kept as stored");
-    let mut diagnostic = Diagnostic::at(file, 0, message);
+    let mut diagnostic = Diagnostic::of_file(file, message);
     diagnostic.hint = Some("apply the orientation with `--orient`".into());
     warnings.note_dropped(faults, "unapplied-orientation", 1, diagnostic)
 }

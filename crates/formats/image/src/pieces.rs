@@ -3,7 +3,7 @@
 //! `Pieces` reads them in file order, without trusting their sizes when allocating; [`write`] concatenates slices.
 //! Neither depends on their content.
 
-use polyhaul_model::error::{Error, Result, fault};
+use polyhaul_model::error::{Error, Result, truncated};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use polyhaul_pipeline::read::Extent;
@@ -69,7 +69,7 @@ impl<'a> Pieces<'a> {
     pub(crate) fn head<const SIZE: usize>(&mut self, what: &str) -> Result<[u8; SIZE]> {
         let mut head = [0; SIZE];
         if self.read(&mut head)? < SIZE {
-            return Err(fault(&self.file, self.at, format!("unexpected end of file in the {what}")));
+            return Err(truncated(&self.file, self.at, &format!("the {what}")));
         }
         Ok(head)
     }
@@ -166,7 +166,7 @@ impl<'a> Pieces<'a> {
     }
 
     fn cut(&self, offset: u64, what: &str) -> Error {
-        fault(&self.file, offset, format!("unexpected end of file in the {what}"))
+        truncated(&self.file, offset, &format!("the {what}"))
     }
 
     fn report(&mut self) {

@@ -152,12 +152,13 @@ pub(crate) fn note_other_pictures(
         ("left-out-slices", depth, "slices of a volume"),
     ];
     for (code, count, what) in kinds {
-        let dropped = count.saturating_sub(1);
-        let message = format!("read only the first of {count} {what}, dropped {dropped}: an image is a single picture");
-        warnings.note_dropped(options.faults, code, dropped as u64, Diagnostic::at(file, 0, message))?;
+        let dropped = count.saturating_sub(1) as u64;
+        let others = counted(dropped, ["other was", "others were"]);
+        let message = format!("only the first of {count} {what} was read; the {others} dropped");
+        warnings.note_dropped(options.faults, code, dropped, Diagnostic::of_file(file, message))?;
     }
     let smaller = texture.levels.len().saturating_sub(1);
     let what = counted(smaller as u64, ["smaller one was skipped", "smaller ones were skipped"]);
     let message = format!("only the largest level was read; {what}");
-    warnings.note_dropped(options.faults, "left-out-levels", smaller as u64, Diagnostic::at(file, 0, message))
+    warnings.note_dropped(options.faults, "left-out-levels", smaller as u64, Diagnostic::of_file(file, message))
 }

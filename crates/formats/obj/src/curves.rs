@@ -59,7 +59,7 @@ impl CurveBuilder {
                     if words.next_back() == Some(b"bspline") { ObjCurvesKind::BSpline } else { ObjCurvesKind::Other };
                 self.skipping = self.kind == ObjCurvesKind::Other;
                 if self.skipping {
-                    statement.note("unsupported-statement", "only B-spline curves are supported: curve skipped")?;
+                    statement.note("unsupported-statement", "only B-spline curves are supported; curve skipped")?;
                 }
                 return Ok(());
             }
@@ -144,7 +144,7 @@ impl CurveBuilder {
             _ if was_skipped => Ok(()),
             Some(_) if u64::from(self.len()) >= statement.limits().elements => {
                 let limit = statement.limits().elements;
-                let what = statement.diagnostic(format!("more than the limit of {limit} curves (elements)"), None);
+                let what = statement.diagnostic(format!("more curves than the limit `elements` ({limit})"), None);
                 Err(what.into_error(ErrorKind::Limit).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
             }
             Some(curve) => {

@@ -11,7 +11,7 @@ use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
 use polyhaul_model::options::{FormatOptions, ObjWriteOptions, Smoothing};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Domain, Material, Mesh, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -47,14 +47,19 @@ pub fn note_left_out(
     let coarse = sum(&|mesh| if is_coarse(largest, digits(mesh)) { mesh.positions.len() } else { 0 });
     // Numbered and bit groups express sharp edges, on/off flags do not.
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
+    let alpha = ["alpha value of a vertex color", "alpha values of vertex colors"];
     let kinds = [
-        ("left-out-normals", "point normals", sum(&point_normals)),
-        ("left-out-alpha", "alpha values of vertex colors", if options.scene.colors { sum(&translucent) } else { 0 }),
-        ("left-out-sharp-edges", "sharp edges", if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) }),
+        ("left-out-normals", ["point normal", "point normals"], sum(&point_normals)),
+        ("left-out-alpha", alpha, if options.scene.colors { sum(&translucent) } else { 0 }),
+        (
+            "left-out-sharp-edges",
+            ["sharp edge", "sharp edges"],
+            if has_groups { 0 } else { sum(&|mesh| mesh.sharp_edges.len()) },
+        ),
     ];
     let groups = paced(&scene.meshes).flat_map(|mesh| mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let named = [
-        LeftOut::named("left-out-vertex-groups", "vertex group weights", groups),
+        LeftOut::named("left-out-vertex-groups", ["vertex group", "vertex groups"], groups),
         columns(paced(&scene.meshes), |_| false),
         tables(scene),
     ];
@@ -80,7 +85,8 @@ pub fn note_left_out(
     ];
     losses::note_changed(changed, output, warnings);
     losses::note_left_out("OBJ", kinds.map(LeftOut::from).into_iter().chain(named), output, warnings);
-    let message = format!("the scene is so small that {coarse} positions lose precision");
+    let positions = counted(coarse, ["position loses", "positions lose"]);
+    let message = format!("the scene is so small that {positions} precision");
     let hint = Some("use `--digits shortest` for exact numbers".to_owned());
     let place = Place { file: output.into(), ..Place::default() };
     warnings.push_many("changed-numbers", coarse, Diagnostic { place, hint, ..Diagnostic::new(message) });

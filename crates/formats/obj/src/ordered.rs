@@ -78,7 +78,7 @@ impl<'a> OrderedStatement<'a, '_> {
         }
         let what = if limit_name == "objects" { "objects or groups" } else { limit_name };
         let error = self
-            .diagnostic(format!("more than the limit of {limit} {what} ({limit_name})"), None)
+            .diagnostic(format!("more {what} than the limit `{limit_name}` ({limit})"), None)
             .into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint(limit_name)))
     }

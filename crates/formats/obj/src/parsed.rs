@@ -87,7 +87,7 @@ impl ObjStream {
     pub(super) const ALL: [ObjStream; 3] = [ObjStream::Position, ObjStream::Uv, ObjStream::Normal];
 
     pub(super) fn noun(self) -> &'static str {
-        ["position", "uv", "normal"][self as usize]
+        ["position", "UV", "normal"][self as usize]
     }
 }
 

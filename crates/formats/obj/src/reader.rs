@@ -309,14 +309,14 @@ impl ObjJob<'_, '_> {
             let broken = complaints.map(|complaint| complaint.token.0);
             return Some(Excess {
                 offset: suspects::find_excess(text, broken, state.counts, limit),
-                message: format!("more than the limit of {limit} elements of one kind (elements)"),
+                message: format!("more elements of one kind than the limit `elements` ({limit})"),
                 hint: limit_hint("elements") + " (at most 2^32 - 2)",
             });
         }
         let line_bytes = self.chunks.line_bytes();
         slot.text.too_long.then(|| Excess {
             offset: text.len() as u32,
-            message: format!("line is longer than the limit of {line_bytes} bytes (line_bytes)"),
+            message: format!("line is longer than the limit `line_bytes` ({line_bytes} bytes)"),
             hint: limit_hint("line_bytes") + " (at most 1 GiB)",
         })
     }
@@ -377,9 +377,8 @@ impl ObjState {
 /// Warning about out-of-range uv or normal indices; `first` describes the first one.
 fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnostic {
     let noun = stream.noun();
-    let words =
-        [format!("index of a nonexistent {noun} was dropped"), format!("indices of nonexistent {noun}s were dropped")];
-    let message = format!("{}: {}", first.message, counted(count, [&words[0], &words[1]]));
+    let words = [format!("index of a nonexistent {noun}"), format!("indices of nonexistent {noun}s")];
+    let message = format!("dropped {}: {}", counted(count, [&words[0], &words[1]]), first.message);
     Diagnostic { message, ..first }
 }
 

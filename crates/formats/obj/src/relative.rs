@@ -5,7 +5,7 @@
 //! [`Statement`](super::statement::Statement) parses single ones.
 
 use super::parsed::{ElementKind, ObjComplaint, ObjParsed, ObjStream, RelativeRun};
-use super::suspects::{BEFORE_START, place_in_run};
+use super::suspects::{BEFORE_START, before_first, place_in_run};
 use polyhaul_model::error::Result;
 use polyhaul_model::warnings::Weight;
 use polyhaul_model::{Counts, NONE};
@@ -102,10 +102,12 @@ fn resolve_broken_run(run: &RelativeRun, values: &mut [u32], before: [u32; 3]) -
 }
 
 fn before_start(token: ObjIndexPlace, text: &[u8]) -> ObjComplaint {
+    let (start, size) = token;
+    let index = text.get(start as usize..(start + size) as usize).unwrap_or_default();
     ObjComplaint {
         weight: Weight::Broken,
         code: "index-out-of-range",
-        message: format!("negative index points before the first {}", ObjStream::Position.noun()),
+        message: before_first(index, ObjStream::Position),
         expected: None,
         hint: Some("a negative index counts back from the last position before the statement"),
         token,

@@ -233,20 +233,24 @@ impl Statement<'_, '_> {
                 return Ok(Err(ObjBroken { token, message, expected }));
             };
             if !value.is_finite() {
-                self.note("non-finite", token, "number is not finite or does not fit into a 32-bit float")?;
+                // Words such as `nan`, `Infinity` and `1.#INF` have an `n`; numbers do not.
+                let is_word = text.iter().any(|byte| byte.eq_ignore_ascii_case(&b'n'));
+                let fault = if is_word { "is not finite" } else { "is too large for a 32-bit float; read as infinity" };
+                let message = format!("`{}` {fault}", shown(text));
+                self.note("non-finite", token, message)?;
             }
             values[count] = value;
             count += 1;
         }
         if count < min_count {
-            let message = format!("too few numbers: found {count}, minimum {min_count}");
+            let message = format!("the statement has {}", counted(count as u64, ["number", "numbers"]));
             return Ok(Err(ObjBroken { token: tokens.end(), message, expected }));
         }
         Ok(Ok((values, count)))
     }
 
     fn smoothing(&mut self, word: ObjToken, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
-        const EXPECTED: &str = "a number, or off";
+        const EXPECTED: &str = "an integer, or `off`";
         let Some(token) = tokens.next() else {
             return Ok(Err(broken(tokens.end(), "missing smoothing group", EXPECTED)));
         };
@@ -273,7 +277,7 @@ impl Statement<'_, '_> {
         let is_name = matches!(kind, EventKind::Object | EventKind::Group | EventKind::Material);
         if is_name && name.len() as u64 > self.options.limits.name_bytes {
             let message =
-                format!("name is longer than the limit of {} bytes (name_bytes)", self.options.limits.name_bytes);
+                format!("name is longer than the limit `name_bytes` ({} bytes)", self.options.limits.name_bytes);
             let what = ObjBroken { token: rest.start..rest.start + 1, message, expected: "" };
             return self.complain(Weight::Limit, "limit", what).map(Ok);
         }
@@ -302,7 +306,7 @@ impl Statement<'_, '_> {
 
     fn unknown(&mut self, word: ObjToken, text: &[u8]) -> Result<ObjStatementParse<()>> {
         if NOT_READ.contains(&text) {
-            let message = format!("`{}` is not supported: statement skipped", shown(text));
+            let message = format!("`{}` is not supported; statement skipped", shown(text));
             return self.note("unsupported-statement", word, message).map(Ok);
         }
         // ZBrush ends its files with NUL bytes, DOS programs with Ctrl-Z.
@@ -311,12 +315,12 @@ impl Statement<'_, '_> {
         }
         // Some programs start remarks with a dollar sign.
         if text[0] == b'$' {
-            let message = format!("`{}` does not start a statement: line skipped", shown(text));
+            let message = format!("`{}` does not start a statement; line skipped", shown(text));
             return self.note("unknown-statement", word, message).map(Ok);
         }
         let plausible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if text[0].is_ascii_alphabetic() && text.len() <= 40 && text.iter().copied().all(plausible) {
-            let message = format!("unknown statement `{}` skipped", shown(text));
+            let message = format!("unknown statement `{}`; skipped", shown(text));
             return self.note("unknown-statement", word, message).map(Ok);
         }
         if text.iter().any(|&byte| byte < b' ') {
@@ -404,7 +408,7 @@ impl Statement<'_, '_> {
             return Ok(Err(broken(tokens.end(), "corner of a line has a normal index", expected)));
         }
         if kind == ElementKind::Point && (has_uv || has_normal) {
-            return Ok(Err(broken(tokens.end(), "point has a uv or normal index", expected)));
+            return Ok(Err(broken(tokens.end(), "point has a UV or normal index", expected)));
         }
         if count < min_count {
             let noun = match kind {
@@ -416,7 +420,7 @@ impl Statement<'_, '_> {
                 ElementKind::Line => "line",
             };
             let corners = counted(count.into(), ["corner", "corners"]);
-            let message = format!("{noun} with {corners} skipped: expected at least {min_count}");
+            let message = format!("skipped a {noun} with {corners}; expected at least {min_count}");
             self.note("short-face", tokens.end(), message)?;
             return Ok(Ok(false));
         }
@@ -496,7 +500,7 @@ impl Statement<'_, '_> {
         }
         if value.unsigned_abs() >= u64::from(u32::MAX) - 1 {
             let message = format!("index {} is out of range", shown(text));
-            return Ok(Err(ObjBroken { token: part, message, expected: "an index below 2^32 - 2" }));
+            return Ok(Err(ObjBroken { token: part, message, expected: "an index from -(2^32 - 3) to 2^32 - 3" }));
         }
         if value > 0 {
             return Ok(Ok(value as u32));

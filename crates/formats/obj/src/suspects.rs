@@ -103,15 +103,23 @@ impl Suspect {
         let noun = self.stream.noun();
         let (start, size) = self.text;
         let line = text.get(start as usize..(start + size) as usize).unwrap_or_default();
+        let (column, length) = self.token;
+        let index_text = line.get(column as usize..(column + length) as usize).unwrap_or_default();
+        let message = match self.index {
+            BEFORE_START => before_first(index_text, self.stream),
+            index => format!("{noun} {index} does not exist"),
+        };
         Diagnostic {
-            message: match self.index {
-                BEFORE_START => format!("negative index points before the first {noun}"),
-                index => format!("{noun} {index} does not exist"),
+            message: match self.stream {
+                _ if total > 0 => message,
+                ObjStream::Position => format!("{message}: the file has no {noun}s"),
+                ObjStream::Uv | ObjStream::Normal => format!("the file has no {noun}s"),
             },
-            expected: Some(match total {
-                0 => format!("no {noun} index: the file has none"),
-                _ => format!("an index from 1 to {total}"),
-            }),
+            expected: match total {
+                0 => None,
+                1 => Some("index 1".to_owned()),
+                _ => Some(format!("an index from 1 to {total}")),
+            },
             hint: None,
             place: Place {
                 file: file.clone(),
@@ -123,6 +131,11 @@ impl Suspect {
             ..Diagnostic::default()
         }
     }
+}
+
+/// Returns the message for a negative index that points before the start of the file.
+pub(super) fn before_first(index: &[u8], stream: ObjStream) -> String {
+    format!("index {} points before the first {}", String::from_utf8_lossy(index), stream.noun())
 }
 
 /// Finds the corners of a chunk whose index exceeds the counts at its end.

@@ -72,7 +72,7 @@ impl ObjWritten {
             *sum += count as u64;
         }
         if self.counts.iter().any(|&count| count >= u64::from(NONE)) {
-            let message = "cannot write OBJ files with more than 2^32 - 2 positions, uvs or normals";
+            let message = "cannot write OBJ files with more than 2^32 - 2 positions, UVs or normals";
             return Err(Error::new(ErrorKind::Limit, message));
         }
         Ok(())

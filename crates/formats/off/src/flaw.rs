@@ -6,7 +6,7 @@
 use super::header::OffHeader;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
-use polyhaul_model::warnings::{KEPT, Warnings};
+use polyhaul_model::warnings::{KEPT, Warnings, counted};
 
 /// A fault in a line, or a dropped value.
 #[derive(Clone, Debug)]
@@ -124,29 +124,32 @@ impl OffFlaw {
     pub(super) fn describe(&self, header: &OffHeader) -> Diagnostic {
         let row = self.row;
         let with = |message: String, expected: Option<String>| Diagnostic { expected, ..Diagnostic::new(message) };
+        let expected = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         match &self.what {
-            OffFault::Wrong(said) => with(said.0.clone(), Some(said.1.clone())),
-            OffFault::Skipped(said) => with(format!("{}; skipped", said.0), Some(said.1.clone())),
+            OffFault::Wrong(said) => with(said.0.clone(), expected(&said.1)),
+            OffFault::Skipped(said) => with(format!("skipped a row: {}", said.0), expected(&said.1)),
             OffFault::Corners(limit) => Diagnostic::new(format!(
-                "up to face {row}, the faces have more corners than the limit of {limit} (elements)"
+                "up to face {row}, the faces have more corners than the limit `elements` ({limit})"
             )),
             OffFault::Index(index) => {
-                let expected = match header.vertices {
-                    0 => "no index: the file has no vertices".to_owned(),
-                    count => format!("an index from 0 to {}", count - 1),
-                };
-                with(format!("face {row}: vertex {index} does not exist"), Some(expected))
+                let message = format!("face {row}: vertex {index} does not exist");
+                match header.vertices {
+                    0 => Diagnostic::new(message + ": the file has no vertices"),
+                    1 => with(message, expected("index 0")),
+                    count => with(message, Some(format!("an index from 0 to {}", count - 1))),
+                }
             }
-            OffFault::Short => with(format!("face {row} has no corners; skipped"), Some("at least 1".into())),
+            OffFault::Short => with(format!("skipped face {row}: it has no corners"), expected("at least 1")),
             OffFault::Extra { count, is_vertex: true } => {
-                let values = if *count == 1 { "1 extra value".into() } else { format!("{count} extra values") };
+                let values = counted(*count, ["extra value", "extra values"]);
                 let keyword = header.form.keyword();
                 let expected = format!("{}, because the file starts with `{keyword}`", header.form.described());
-                with(format!("vertex {row} has {values}; dropped"), Some(expected))
+                with(format!("dropped {values} of vertex {row}"), Some(expected))
             }
             OffFault::Extra { count, is_vertex: false } => {
-                let expected = "a color of up to 4 values after the indices";
-                with(format!("face {row} has {count} values after its indices; dropped"), Some(expected.into()))
+                let values = counted(*count, ["value", "values"]);
+                let message = format!("dropped {values} after the indices of face {row}");
+                with(message, expected("a color of up to 4 values"))
             }
             OffFault::Decimal => Diagnostic::new(format!("face {row}: an integer is written as a decimal")),
             OffFault::Color => Diagnostic::new("the colors of faces were dropped"),

@@ -280,7 +280,7 @@ impl HeaderLine<'_> {
         if self.offset + self.range.end as u64 <= limit {
             return Ok(());
         }
-        let message = format!("the header is longer than the limit of {limit} bytes (header_bytes)");
+        let message = format!("the header is longer than the limit `header_bytes` ({limit} bytes)");
         let error = self.diagnostic(self.range.clone(), message).into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint("header_bytes")))
     }
@@ -335,7 +335,7 @@ impl HeaderLine<'_> {
         };
         let limit = options.limits.elements.min(u64::from(NONE) - 1);
         if count > limit {
-            let message = format!("more {what} than the limit of {limit} (elements)");
+            let message = format!("more {what} than the limit `elements` ({limit})");
             let error = self.diagnostic(word, message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
         }

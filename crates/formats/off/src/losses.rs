@@ -1,8 +1,8 @@
 //! Warns about everything in a scene that OFF cannot store; changes nothing.
 
 use super::writer::OffScene;
-use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
-use polyhaul_geometry::parts::{columns, homeless, homes, is_between_bytes, named, tables};
+use polyhaul_geometry::losses::{CHANGED_REMARKS, LeftOut, note_changed, note_left_out};
+use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, homeless, homes, is_between_bytes, named, tables};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Mesh};
@@ -63,9 +63,9 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
     // Points are written as faces of one corner.
     let kinds = homeless(job.parts, job.materials).into_iter().filter(|kind| kind.code != "left-out-points");
     let others = [
-        ("left-out-normals", "face normals", if has_normals { sum(&face_normals) } else { 0 }),
-        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-remarks", "comments", job.scene.infos.len() as u64),
+        ("left-out-normals", ["face normal", "face normals"], if has_normals { sum(&face_normals) } else { 0 }),
+        ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-remarks", ["comment", "comments"], job.scene.infos.len() as u64),
     ];
     let named = [named(job.parts), columns(homes(job.parts).map(|part| part.mesh), |_| false), tables(job.scene)];
     note_left_out("OFF", kinds.chain(named).chain(others.map(LeftOut::from)), job.output, warnings);
@@ -73,15 +73,7 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
     let changed = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
     let rounded = if off.as_bytes { channels.rounded } else { 0 };
     let others = [
-        (
-            "changed-remarks",
-            [
-                "comment had control characters, which were replaced by `_`",
-                "comments had control characters, which were replaced by `_`",
-            ],
-            changed,
-            None,
-        ),
+        ("changed-remarks", CHANGED_REMARKS, changed, None),
         (
             "missing-color",
             ["vertex without a color was written as white", "vertices without a color were written as white"],

@@ -151,7 +151,7 @@ fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<
     if count == 0 || reflowed_text.warnings.counts().contains_key("extra-data") {
         return Err(error);
     }
-    let message = "rows span several lines or share a line; the numbers match the declared rows exactly";
+    let message = "expected one row per line; read anyway, because the number of values matches the declared rows";
     let place = error.diagnostic().place.clone();
     reflowed_text.warnings.note_many(
         options.faults,
@@ -198,7 +198,9 @@ fn read_lines(text: TextChunks<'_>, options: &ParseOptions, skips_rows: bool) ->
         && !bad_vertices.is_empty()
     {
         let dropped = repair::drop_vertices(mesh, &bad_vertices)?;
-        let message = format!("dropped elements that use skipped vertices: {dropped}");
+        let words =
+            ["element that uses a skipped vertex was dropped", "elements that use skipped vertices were dropped"];
+        let message = counted(dropped, words);
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         let end = mesh.counts();
         scene.objects.iter_mut().for_each(|object| object.end = end);

@@ -11,6 +11,7 @@ use polyhaul_model::Bounds;
 use polyhaul_model::error::{Result, planted, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::names;
+use polyhaul_model::warnings::counted;
 use polyhaul_pipeline::arrays::grow;
 use polyhaul_pipeline::precision::PrecisionPass;
 use polyhaul_text::cpu::Level;
@@ -352,14 +353,13 @@ impl OffRows {
             let special = || number::msvc_special(text).map(|value| value as f32);
             let Some(number) = number::f32(text).or_else(special) else {
                 let message = format!("`{}` is not a number (vertex {row})", chunk.shown(&word));
-                self.wrong(chunk, message, "a decimal number", word, row)?;
+                self.wrong(chunk, message, "", word, row)?;
                 return self.skip_vertex(chunk, row);
             };
             self.short_rows[place] = number;
         }
         if word_count < min_width {
-            let has = if word_count == 1 { "1 value".into() } else { format!("{word_count} values") };
-            let message = format!("vertex {row} has {has}");
+            let message = format!("vertex {row} has {}", counted(word_count as u64, ["value", "values"]));
             let expected = format!("{} on one line", form.described());
             self.wrong(chunk, message, &expected, span(words()), row)?;
             return self.skip_vertex(chunk, row);
@@ -436,9 +436,9 @@ impl OffRows {
             }
         }
         if index_count < size {
-            let message = format!("face {row} has {size} corners, but {index_count} indices");
+            let message = format!("face {row} has {}", counted(index_count, ["index", "indices"]));
             self.corners.truncate(start);
-            return self.wrong(chunk, message, "all indices on one line", span(words()), row);
+            return self.wrong(chunk, message, &format!("{size} on one line"), span(words()), row);
         }
         let is_face = self.color(chunk, rest, row)?;
         if !is_face || !is_whole || self.is_over {
@@ -470,7 +470,7 @@ impl OffRows {
         for word in words {
             if number::f32(&chunk.padded[word.clone()]).is_none() {
                 let message = format!("`{}` is not a color value (face {row})", chunk.shown(&word));
-                self.wrong(chunk, message, "a number, or the end of the line", word, row)?;
+                self.wrong(chunk, message, "", word, row)?;
                 return Ok(false);
             }
             count += 1;

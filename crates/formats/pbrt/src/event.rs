@@ -169,7 +169,7 @@ impl PbrtParsed {
 
     /// Reports that the rest is longer than the limit.
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
-        let message = format!("the directive that starts here is longer than the limit of {limit} bytes (line_bytes)");
+        let message = format!("the directive that starts here is longer than the limit `line_bytes` ({limit} bytes)");
         let mut complaint = PbrtComplaint::at(self.end, Weight::Limit, "limit", message);
         complaint.hint = Some(limit_hint("line_bytes") + " (at most 1 GiB)");
         self.complain(complaint)

@@ -9,6 +9,7 @@ use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_copy, try_
 use polyhaul_model::limits::Limits;
 use polyhaul_model::options::Instances;
 use polyhaul_model::render::{ObjectDefinition, Parameter, ParameterValues, Render, Shape};
+use polyhaul_model::warnings::grouped;
 use polyhaul_model::{Array, Color, Domain, Elements, Material, Mesh, Object, ObjectKind, Scene};
 use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashMap};
@@ -109,7 +110,8 @@ pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
 
 #[cold]
 fn too_many(what: &str, count: u64, name: &str, limit: u64) -> Error {
-    let message = format!("the scene's instances expand to {count} {what}, more than the limit of {limit} ({name})");
+    let message =
+        format!("the scene's instances expand to {} {what}, more than the limit `{name}` ({limit})", grouped(count));
     let hint = format!("write each definition once with `--instances once`, or {} to {count}", limit_hint(name));
     Error::new(ErrorKind::Limit, message).with_hint(hint)
 }

@@ -8,6 +8,7 @@ use super::versions::PbrtVersion;
 use polyhaul_model::error::try_push;
 use polyhaul_model::names;
 use polyhaul_model::render::{Declaration, ParameterType, StoredParameter, ValueKind};
+use polyhaul_model::warnings::counted;
 use polyhaul_text::parse::list;
 use polyhaul_text::parse::number::IntegerError;
 
@@ -164,7 +165,8 @@ impl<'t> ParsePiece<'t, '_> {
         let of_strings = stored.declaration != declaration;
         let width = kind.width() as u32;
         if !of_strings && !stored.count.is_multiple_of(width) {
-            let message = format!("type `{}` needs a multiple of {width} numbers, found {}", kind.name(), stored.count);
+            let numbers = counted(stored.count.into(), ["number", "numbers"]);
+            let message = format!("this `{}` has {numbers}; expected a multiple of {width}", kind.name());
             return Err(self.lexer.fault(mark, "wrong-count", message));
         }
         Ok(try_push(&mut self.parsed.parameters, stored, "parameters")?)
@@ -192,7 +194,7 @@ impl<'t> ParsePiece<'t, '_> {
             let what = "a type and a name, as in \"float radius\"";
             let shown = String::from_utf8_lossy(kind);
             let message = match kind {
-                b"xyz" => "the type `xyz` is from pbrt-v3 and older; pbrt-v4 does not have it".to_owned(),
+                b"xyz" => "the type `xyz` is from pbrt-v3 or earlier; pbrt-v4 does not have it".to_owned(),
                 _ => format!("`{}` is not a parameter type", names::shown(&shown)),
             };
             let mut fault = self.complaint(mark, "bad-declaration", message, what);
@@ -206,7 +208,7 @@ impl<'t> ParsePiece<'t, '_> {
         let name = self.parsed.names.number(name)?;
         if let Some(renamed) = renamed {
             let old = String::from_utf8_lossy(kind).into_owned();
-            let message = format!("the type `{old}` is from pbrt-v3 and older; pbrt-v4 calls it `{}`", renamed.name());
+            let message = format!("the type `{old}` is from pbrt-v3 or earlier; pbrt-v4 calls it `{}`", renamed.name());
             // The declaration is not cached, so that each use is noted.
             self.old(mark, message, &format!("write `{}`", renamed.name()))?;
         }
@@ -379,7 +381,7 @@ impl<'t> ParsePiece<'t, '_> {
                 ));
             }
         };
-        let message = "quoted booleans are from pbrt-v3 and older; pbrt-v4 does not have them".to_owned();
+        let message = "quoted booleans are from pbrt-v3 or earlier; pbrt-v4 does not have them".to_owned();
         self.old(mark, message, &format!("write {value} without quotes"))?;
         Ok(value)
     }

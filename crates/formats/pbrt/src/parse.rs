@@ -11,7 +11,7 @@ use super::versions;
 use super::versions::PbrtVersion;
 use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
 use polyhaul_model::printable::printable;
-use polyhaul_model::warnings::Weight;
+use polyhaul_model::warnings::{Weight, counted};
 use polyhaul_pipeline::chunk::{Gap, Text};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
@@ -221,8 +221,8 @@ impl ParsePiece<'_, '_> {
     /// Reports `WorldEnd`, which pbrt-v4 does not have.
     #[cold]
     fn world_end(&mut self, mark: TokenMark) -> PbrtParse<()> {
-        let message = "`WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4";
-        self.old(mark, message.into(), "remove it")
+        let message = "`WorldEnd` is a directive of pbrt-v3 or earlier, not of pbrt-v4";
+        self.old(mark, message.into(), "remove the directive")
     }
 
     /// Reports syntax of older versions: as an error, or as a warning if it is accepted.
@@ -302,7 +302,8 @@ impl ParsePiece<'_, '_> {
                     return Ok(());
                 }
                 let name = directive.name();
-                let message = format!("`{name}` needs {count} numbers, found {taken}");
+                let numbers = counted(taken as u64, ["number", "numbers"]);
+                let message = format!("`{name}` has {numbers}; expected {count}");
                 return Err(self.lexer.fault(mark, "wrong-count", message));
             }
             let word = self.lexer.word();
@@ -345,7 +346,7 @@ impl ParsePiece<'_, '_> {
 
     #[cold]
     pub(super) fn too_long(&self, mark: TokenMark, limit: u64) -> PbrtFault {
-        let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+        let message = format!("name is longer than the limit `name_bytes` ({limit} bytes)");
         let mut fault = self.lexer.fault(mark, "limit", message);
         if let PbrtFault::Broken(complaint) = &mut fault {
             complaint.weight = Weight::Limit;

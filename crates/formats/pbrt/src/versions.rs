@@ -22,9 +22,9 @@ impl PbrtVersion {
     pub(super) fn name(self) -> &'static str {
         match self {
             V1 => "pbrt-v1",
-            V1OrV2 => "pbrt-v1 and pbrt-v2",
+            V1OrV2 => "pbrt-v1 or pbrt-v2",
             V2 => "pbrt-v2",
-            V3OrOlder => "pbrt-v3 and older",
+            V3OrOlder => "pbrt-v3 or earlier",
             V3 => "pbrt-v3",
         }
     }

@@ -18,7 +18,7 @@
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
 use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -290,11 +290,10 @@ impl<'a> PlyParser<'a> {
         let limits = &self.options.limits;
         let limit = limits.name_bytes.min(limits.line_bytes);
         let (message, hint) = if size as u64 > limit {
-            let message = format!("header line is longer than the limit of {limit} bytes (name_bytes)");
+            let message = format!("header line is longer than the limit `name_bytes` ({limit} bytes)");
             (message, limit_hint("name_bytes"))
         } else if (self.at + size) as u64 > limits.header_bytes {
-            let message =
-                format!("the header is longer than the limit of {} bytes (header_bytes)", limits.header_bytes);
+            let message = format!("the header is longer than the limit `header_bytes` ({} bytes)", limits.header_bytes);
             (message, limit_hint("header_bytes"))
         } else {
             return Ok(());
@@ -387,7 +386,7 @@ impl<'a> PlyParser<'a> {
         }
         let limit = self.options.limits.elements.min(u64::from(u32::MAX) - 1);
         if rows > limit {
-            let message = format!("more rows than the limit of {limit} (elements)");
+            let message = format!("more rows than the limit `elements` ({limit})");
             let error = line.diagnostic(count, message, None).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
         }
@@ -442,7 +441,7 @@ impl<'a> PlyParser<'a> {
         if self.properties as u64 <= limit {
             return Ok(());
         }
-        let message = format!("more than the limit of {limit} elements and properties (properties)");
+        let message = format!("more elements and properties than the limit `properties` ({limit})");
         let error = line.diagnostic(0..line.bytes.len(), message, None).into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint("properties")))
     }
@@ -451,7 +450,9 @@ impl<'a> PlyParser<'a> {
     fn check_last(&self, line: &PlyHeaderLine<'_>) -> Result<()> {
         match self.elements.last() {
             Some(last) if last.properties.is_empty() && last.count > 0 => {
-                let message = format!("the {} rows of `{}` have no properties", last.count, names::shown(&last.name));
+                let name = names::shown(&last.name);
+                let rows = counted(last.count, ["row", "rows"]);
+                let message = format!("the element `{name}` has {rows} but no properties");
                 Err(line.error(0..line.bytes.len(), message, "`property`"))
             }
             _ => Ok(()),
@@ -495,5 +496,5 @@ fn unique(
         return Ok(());
     }
     let message = format!("duplicate {what} `{}`", names::shown(name));
-    Err(line.error(word, message, "a unique name"))
+    Err(line.diagnostic(word, message, None).into_error(ErrorKind::Malformed))
 }

@@ -6,7 +6,7 @@ use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
 use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 use std::ops::Range;
@@ -82,7 +82,8 @@ impl PlyRowsTarget<'_> {
         let row = flaw.row;
         match flaw.kind {
             FlawKind::Short(count) => {
-                let message = format!("row {row} of `{name}` has {count} corners; skipped");
+                let corners = counted(count.into(), ["corner", "corners"]);
+                let message = format!("skipped row {row} of `{name}`: it has {corners}");
                 Diagnostic { expected: Some("at least 3".into()), ..Diagnostic::new(message) }
             }
             FlawKind::Index(value) => {
@@ -90,11 +91,14 @@ impl PlyRowsTarget<'_> {
                     Some(value) => format!("row {row} of `{name}`: vertex {value} does not exist"),
                     None => format!("row {row} of `{name}`: this vertex does not exist"),
                 };
-                let expected = match check.limit {
-                    0 => "no index: the file has no vertices".to_owned(),
-                    limit => format!("an index from 0 to {}", limit - 1),
-                };
-                Diagnostic { expected: Some(expected), ..Diagnostic::new(message) }
+                match check.limit {
+                    0 => Diagnostic::new(message + ": the file has no vertices"),
+                    1 => Diagnostic { expected: Some("index 0".into()), ..Diagnostic::new(message) },
+                    limit => {
+                        let expected = Some(format!("an index from 0 to {}", limit - 1));
+                        Diagnostic { expected, ..Diagnostic::new(message) }
+                    }
+                }
             }
         }
     }
@@ -110,7 +114,7 @@ impl PlyRowsTarget<'_> {
     pub(super) fn too_many_values(&self, row: u64, limit: u64, place: Place) -> Error {
         let name = names::shown(&self.element.name);
         let message =
-            format!("up to row {row}, the lists of `{name}` have more values than the limit of {limit} (elements)");
+            format!("up to row {row}, the lists of `{name}` have more values than the limit `elements` ({limit})");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
         error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
     }
@@ -118,7 +122,7 @@ impl PlyRowsTarget<'_> {
     /// Error for a row longer than the limit.
     pub(super) fn too_long(&self, row: u64, limit: u64, place: Place) -> Error {
         let name = names::shown(&self.element.name);
-        let message = format!("row {row} of `{name}` is longer than the limit of {limit} bytes (line_bytes)");
+        let message = format!("row {row} of `{name}` is longer than the limit `line_bytes` ({limit} bytes)");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
         error.with_hint(limit_hint("line_bytes") + " (at most 1 GiB)")
     }

@@ -14,7 +14,7 @@ use super::tables::{PlyBuilder, PlyTablesHome, columns, offsets, parts, table};
 use super::{repair, strips, textures, vectors};
 use polyhaul_model::error::{Diagnostic, Error, Result, planted, try_copy, try_push, try_string};
 use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{
     Column, Domain, Elements, Mesh, NONE, Object, ObjectKind, Precision, Scalar, Scene, Table, Values,
 };
@@ -493,7 +493,11 @@ impl PlyMade {
             let table = Table { name: try_string(EDGE)?, row_count, columns: self.edge_columns };
             try_push(&mut self.scene.tables, table, "tables")?;
         }
-        let message = format!("dropped faces and edges that use missing or skipped vertices: {dropped}");
+        let words = [
+            "face or edge that uses a missing or skipped vertex was dropped",
+            "faces and edges that use missing or skipped vertices were dropped",
+        ];
+        let message = counted(dropped, words);
         warnings.push_many("element-left-out", dropped, Diagnostic::new(message));
         if let Some(texcoord) = self.texcoord {
             take_texcoord(&mut mesh, texcoord)?;

@@ -6,7 +6,7 @@
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::names::DistinctNames;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Color, Column, MapKind, Material, Scene, TextureMap, Values};
 
 /// Keyword of texture comments, in lower case.
@@ -55,7 +55,9 @@ pub(super) fn take_materials(
         Some(at) => {
             let numbers = whole_numbers(&mesh.face_columns.remove(at).values)?;
             let missing = numbers.iter().filter(|&&number| number >= 0 && number as usize >= count).count() as u64;
-            let message = format!("faces refer to an undefined texture (the file defines {count})");
+            let textures = counted(count as u64, ["texture", "textures"]);
+            let faces = counted(missing, ["face refers", "faces refer"]);
+            let message = format!("{faces} to an undefined texture: the file defines {textures}");
             warnings.note_many(faults, "missing-texture", missing, Diagnostic::new(message))?;
             if count > 1 || numbers.iter().any(|&number| number != 0) {
                 mesh.face_materials = numbers.into();

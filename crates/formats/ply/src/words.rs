@@ -170,7 +170,7 @@ fn fault(element: &Element, property: &Property, scalar: Scalar, is_count: bool,
     let of = if is_count { format!("the count of `{property}`") } else { format!("`{property}`") };
     let message = match why {
         Why::Malformed => format!("`{word}` is not a valid value for {of} of `{element}`"),
-        Why::Range => format!("`{word}` does not fit into {of} of `{element}`"),
+        Why::Range => format!("`{word}` does not fit in {of} of `{element}`"),
     };
     PlyFault { message, expected: range_of(scalar, is_count) }
 }
@@ -186,7 +186,7 @@ fn range_of(scalar: Scalar, is_count: bool) -> String {
         Scalar::U32 => (0, i128::from(u32::MAX)),
         Scalar::I64 => (i128::from(i64::MIN), i128::from(i64::MAX)),
         Scalar::U64 => (0, i128::from(u64::MAX)),
-        Scalar::F32 | Scalar::F64 => return "a decimal number".into(),
+        Scalar::F32 | Scalar::F64 => return "a number".into(),
     };
     format!("an integer from {} to {high}", if is_count { 0 } else { low })
 }

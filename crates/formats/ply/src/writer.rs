@@ -11,12 +11,13 @@ mod text;
 mod textures;
 
 use fields::{BLOCK, Little, PlyBig, PlyFieldsRows};
+use polyhaul_geometry::losses::{CHANGED_REMARKS, note_changed};
 use polyhaul_model::Scalar;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_push};
+use polyhaul_model::error::{Error, ErrorKind, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::names::word;
 use polyhaul_model::options::{FormatOptions, PlyWriteOptions};
-use polyhaul_model::warnings::{Warnings, counted};
+use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
@@ -84,10 +85,7 @@ impl<'a> PlyProperty<'a> {
 pub fn note_remarks(remarks: [&[String]; 2], output: &str, warnings: &mut Warnings) {
     let lines = remarks.into_iter().flatten().flat_map(|remark| remark.split(['\n', '\r']));
     let count = lines.filter(|line| names::remark(line).as_ref() != *line).count() as u64;
-    let place = Place { file: output.into(), ..Place::default() };
-    let what = counted(count, ["comment", "comments"]);
-    let message = format!("control characters in {what} were replaced by `_`");
-    warnings.push_many("changed-remarks", count, Diagnostic { place, ..Diagnostic::new(message) });
+    note_changed([("changed-remarks", CHANGED_REMARKS, count, None)], output, warnings);
 }
 
 /// Writes the header, then the rows of all elements in pages.

@@ -90,7 +90,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
 }
 
 fn too_many(limit: u64) -> Error {
-    let message = format!("more splats than the limit of {limit} (elements)");
+    let message = format!("more splats than the limit `elements` ({limit})");
     Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
 }
 

@@ -386,7 +386,7 @@ impl StlTextState {
         let bytes = text.bytes().get(start as usize..name.end as usize).unwrap_or_default();
         let limit = options.limits.name_bytes;
         if bytes.len() as u64 > limit {
-            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+            let message = format!("name is longer than the limit `name_bytes` ({limit} bytes)");
             let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
             return Err(diagnostic.into_error(ErrorKind::Limit).with_hint(limit_hint("name_bytes")));
         }

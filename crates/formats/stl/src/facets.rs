@@ -346,7 +346,7 @@ pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) ->
     if count.saturating_mul(3) <= limit {
         return Ok(());
     }
-    let message = format!("more positions than the limit of {limit} (elements)");
+    let message = format!("more positions than the limit `elements` ({limit})");
     Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
 }
 

@@ -7,7 +7,7 @@ use polyhaul_geometry::frame::Frame;
 use polyhaul_geometry::linear::{cross, dot, subtract, wide};
 use polyhaul_geometry::losses::{LeftOut, note_left_out};
 use polyhaul_geometry::parts;
-use polyhaul_geometry::parts::{Part, columns, homeless, homes, loose_vertices, named, tables};
+use polyhaul_geometry::parts::{Part, THIRD_COORDINATES, columns, homeless, homes, loose_vertices, named, tables};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
@@ -64,14 +64,16 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     for part in homes(job.parts) {
         loose += loose_vertices(part.mesh, job.run.worker_threads())?;
     }
+    let normals = if is_blenders { ["normal", "normals"] } else { ["vertex normal", "vertex normals"] };
+    let comments = job.scene.infos.len() + job.scene.comments.len().saturating_sub(1);
     let others = [
-        ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
-        ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-normals", if is_blenders { "normals" } else { "vertex normals" }, sum(&by_corner)),
-        ("left-out-colors", "vertex colors", sum(&|mesh| mesh.colors.len())),
-        ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
-        ("left-out-remarks", "comments", (job.scene.infos.len() + job.scene.comments.len().saturating_sub(1)) as u64),
+        ("left-out-vertices", ["vertex not used by a face", "vertices not used by a face"], loose),
+        ("left-out-uvs", ["UV", "UVs"], sum(&|mesh| mesh.uvs.len())),
+        ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
+        ("left-out-normals", normals, sum(&by_corner)),
+        ("left-out-colors", ["vertex color", "vertex colors"], sum(&|mesh| mesh.colors.len())),
+        ("left-out-lines", ["line", "lines"], sum(&|mesh| mesh.lines.len())),
+        ("left-out-remarks", ["comment", "comments"], comments as u64),
     ];
     let named = [named(names), columns(homes(job.parts).map(|part| part.mesh), is_kept), tables(job.scene)];
     let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));

@@ -12,7 +12,7 @@ use polyhaul_model::error::{
 };
 use polyhaul_model::names;
 use polyhaul_model::options::{ColumnName, ColumnTypes, Delimiter, MissingValue, TableHeader, TableReadOptions};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 use polyhaul_text::scan::Separator;
@@ -516,7 +516,7 @@ impl<'o> TableFinder<'o> {
                 return Err(Diagnostic { place, excerpt, ..Diagnostic::new(OPEN) }.into_error(ErrorKind::Malformed));
             }
             if range.len() as u64 > limit {
-                let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+                let message = format!("name is longer than the limit `name_bytes` ({limit} bytes)");
                 let error = Diagnostic { message, ..diagnostic.clone() }.into_error(ErrorKind::Limit);
                 return Err(error.with_hint(limit_hint("name_bytes")));
             }
@@ -550,12 +550,12 @@ impl<'o> TableFinder<'o> {
         let limit = self.options.limits.columns;
         let line = line.unwrap_or_default();
         if count as u64 > limit {
-            let message = format!("more columns than the limit of {limit} (columns)");
+            let message = format!("more columns than the limit `columns` ({limit})");
             let error = Diagnostic { message, ..line }.into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("columns")));
         }
         if self.is_points() && (1..3).contains(&count) {
-            let message = format!("this row has too few numbers: {count}");
+            let message = format!("this row has {}", counted(count as u64, ["number", "numbers"]));
             let expected = Some("at least 3: x, y and z".into());
             return Err(Diagnostic { message, expected, ..line }.into_error(ErrorKind::Malformed));
         }

@@ -6,7 +6,7 @@ use super::value::{TableHeadKind, TableValue, Wide, WideColumn, check_number, f6
 use polyhaul_model::error::{Diagnostic, Excerpt, Result, planted, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{MissingValue, TableReadOptions};
-use polyhaul_model::warnings::is_kept;
+use polyhaul_model::warnings::{counted, is_kept};
 use polyhaul_pipeline::arrays::grow;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
@@ -578,9 +578,8 @@ impl TableParser<'_> {
                     wanting(&format!("`{shown}` does not fit the column's type"), &integers_of(scalar))
                 }
                 _ => {
-                    let mut diagnostic = wanting(&format!("`{shown}` is not a number"), "a number");
-                    diagnostic.hint = hint_of(token);
-                    diagnostic
+                    let message = format!("`{shown}` is not a number");
+                    Box::new(Diagnostic { hint: hint_of(token), ..Diagnostic::new(message) })
                 }
             };
             ("not-a-number", diagnostic)
@@ -589,10 +588,7 @@ impl TableParser<'_> {
 
     fn ragged(&self, line: &[u8], count: usize) -> TableBroken {
         let expected = self.head.field_count;
-        let message = match count {
-            1 => "this row has 1 value".to_owned(),
-            _ => format!("this row has {count} values"),
-        };
+        let message = format!("this row has {}", counted(count as u64, ["value", "values"]));
         (0..line.trim_ascii_end().len(), "ragged-row", wanting(&message, &format!("{expected}, as in the first row")))
     }
 }

@@ -7,8 +7,8 @@
 use super::TableFormat;
 use super::scene::{COLOR, NORMAL, POSITION};
 use super::writer::{Placed, Rows, TableBlock, TableRole, TableWriterLane, TableWriterNumbers};
-use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
-use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named, tables};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_dropped, note_left_out};
+use polyhaul_geometry::parts::{Part, THIRD_COORDINATES, homeless, homes, is_between_bytes, named, tables};
 use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Material, Mesh, Scene};
@@ -101,21 +101,32 @@ impl<'a> Points<'a> {
         let has_colors = self.has_colors;
         let has_normals = self.has_normals;
         let others = [
-            ("left-out-column-names", "column names", if has_names { 0 } else { self.columns as u64 }),
-            ("left-out-faces", "faces", sum(&|mesh| mesh.faces.len())),
-            ("left-out-lines", "lines", sum(&|mesh| mesh.lines.len())),
-            ("left-out-uvs", "uvs", sum(&|mesh| mesh.uvs.len())),
-            ("left-out-uv-depths", "third uv coordinates", sum(&|mesh| mesh.uv_depths.len())),
-            ("left-out-normals", "these normals", sum(&|mesh| if has_normals { 0 } else { mesh.normals.len() })),
-            ("left-out-colors", "colors of some objects", sum(&|mesh| if has_colors { 0 } else { mesh.colors.len() })),
-            ("left-out-columns", "vertex and face columns", columns.saturating_sub(self.columns as u64)),
+            ("left-out-faces", ["face", "faces"], sum(&|mesh| mesh.faces.len())),
+            ("left-out-lines", ["line", "lines"], sum(&|mesh| mesh.lines.len())),
         ];
-        let name = self.format.name();
-        let named = [named(parts), LeftOut { what: "additional tables", ..tables(scene) }];
+        // Tables could store these, so the warnings do not say that they cannot.
+        let unwritten = [
+            ("left-out-column-names", ["column name", "column names"], if has_names { 0 } else { self.columns as u64 }),
+            ("left-out-uvs", ["UV", "UVs"], sum(&|mesh| mesh.uvs.len())),
+            ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
+            ("left-out-normals", ["normal", "normals"], sum(&|mesh| if has_normals { 0 } else { mesh.normals.len() })),
+            ("left-out-columns", ["column", "columns"], columns.saturating_sub(self.columns as u64)),
+        ];
+        let name = self.format.name().to_uppercase();
+        let named = [named(parts), LeftOut { nouns: ["further table", "further tables"], ..tables(scene) }];
         let left_out = homeless(parts, materials).into_iter().chain(named).chain(others.map(LeftOut::from));
-        note_left_out(name, left_out, output, warnings);
+        note_left_out(&name, left_out, output, warnings);
+        note_dropped(&format!(", which polyhaul does not write to {name}"), unwritten, output, warnings);
         if has_colors {
-            ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(name, output, warnings);
+            ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(&name, output, warnings);
+        } else {
+            let count = sum(&|mesh| mesh.colors.len());
+            note_dropped(
+                ": not every object has them",
+                [("left-out-colors", ["color", "colors"], count)],
+                output,
+                warnings,
+            );
         }
     }
 }
@@ -153,7 +164,13 @@ impl ByteColors {
             ("changed-colors", rounded, self.rounded, None),
         ];
         note_changed(kinds, output, warnings);
-        note_left_out(format, [("left-out-alpha", "alpha values of colors", self.alpha)], output, warnings);
+        let alpha = ["alpha value of a color", "alpha values of colors"];
+        note_dropped(
+            &format!(", which polyhaul does not write to {format}"),
+            [("left-out-alpha", alpha, self.alpha)],
+            output,
+            warnings,
+        );
     }
 }
 

@@ -302,7 +302,7 @@ impl TableJob<'_, '_> {
         self.parse_rows(head, room + 1, slot)?;
         let mut placer = self.placer(state, slot);
         let place = placer.place((slot.parsed.last_row - slot.text.start) as u32);
-        let message = format!("more rows than the limit of {limit} (elements)");
+        let message = format!("more rows than the limit `elements` ({limit})");
         let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
         Ok(Some(error.with_hint(limit_hint("elements"))))
     }
@@ -377,9 +377,11 @@ fn note_rounded(
             None if job.layout == Layout::Rows => "the table".into(),
             None => format!("column {number}"),
         };
-        let message = format!("{what} rounded to 64-bit floats in {column}, which also contains other numbers");
+        let message =
+            format!("{what} rounded to 64-bit floats: the values of {column} are neither all int64 nor all uint64");
         let place = Place { file: job.chunks.name().clone(), ..Place::default() };
-        let hint = Some("integers keep all their digits if every value in the column is a 64-bit integer".into());
+        let hint =
+            Some("integers keep all their digits if all values of a column fit in int64, or all in uint64".into());
         let diagnostic = Diagnostic { hint, ..at(place, message) };
         warnings.rounded(job.options.faults, true, array.rounded, diagnostic)?;
     }

@@ -15,6 +15,7 @@ use polyhaul_bytes::place;
 use polyhaul_bytes::{Archive, Source};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
 use polyhaul_model::names;
+use polyhaul_model::warnings::grouped;
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::read::ask;
 use std::io;
@@ -276,7 +277,7 @@ impl Shelf {
                 None => "it is empty".to_owned(),
             },
             (_, 0) => format!("it contains {}", first.join(", ")),
-            (_, more) => format!("it contains {} and {more} more", first.join(", ")),
+            (_, more) => format!("it contains {} and {} more", first.join(", "), grouped(more as u64)),
         }
     }
 }
@@ -315,7 +316,7 @@ fn in_memory(source: &Source<'static>, options: &ReadOptions) -> Result<Source<'
     let Some(bytes) = bytes else {
         let message = format!(
             "{name}: a streamed archive is read into memory, because its directory is at the end, and this one \
-             exceeds the limit of {max_bytes} bytes (memory_limit)"
+             exceeds the limit `memory_limit` ({max_bytes} bytes)"
         );
         let hint = format!("read it from a file, or {}", limit_hint("memory_limit"));
         return Err(Error::new(ErrorKind::Limit, message).with_hint(hint));

@@ -39,6 +39,7 @@ use polyhaul_geometry::exact;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
+use polyhaul_model::warnings::{counted, grouped};
 use polyhaul_model::{Precision, Scene};
 use polyhaul_pipeline::crew::within;
 
@@ -275,7 +276,7 @@ impl Differences {
     /// Like [`Differences::counts`], with a different name in the message.
     fn counts_of(&mut self, what: &'static str, shown: &str, [a, b]: [u64; 2]) -> bool {
         if a != b {
-            let message = format!("{shown}: {a} and {b}");
+            let message = format!("{shown}: {} and {}", grouped(a), grouped(b));
             self.all.push(Difference { what, message, count: a.abs_diff(b), largest: None, place: None });
         }
         a == b
@@ -283,7 +284,7 @@ impl Differences {
 
     /// Records a difference that is not numeric; `how` describes it.
     fn only(&mut self, what: &'static str, count: u64, how: &str) {
-        let message = format!("{what}: {count} {how}");
+        let message = format!("{what}: {} {how}", grouped(count));
         self.all.push(Difference { what, message, count, largest: None, place: None });
     }
 
@@ -293,43 +294,46 @@ impl Differences {
         let of = if name.is_empty() { String::new() } else { format!(" `{}`", polyhaul_model::names::shown(name)) };
         let by = match gap.nan_count {
             0 => format!("by {:e} at most", gap.largest),
-            count => format!("{count} of them NaN in only one of the files"),
+            count => format!("{} of them NaN in only one of the files", grouped(count)),
         };
-        let message = format!("{what}{of}: {} values differ, {by}, at {place}", gap.count);
+        let differ = counted(gap.count, ["value differs", "values differ"]);
+        let message = format!("{what}{of}: {differ}, {by}, at {place}");
         let count = gap.count;
         let largest = Some(gap.largest);
         self.all.push(Difference { what, message, count, largest, place: Some(place) });
     }
 
-    /// Records differences between two sequences, item by item.
+    /// Records differences between two sequences, item by item; the words name an item, and say that one and several
+    /// differ.
     fn each<T: PartialEq>(
         &mut self,
         what: &'static str,
-        a: impl Iterator<Item = T>,
-        mut b: impl Iterator<Item = T>,
+        [item, one_differs, several_differ]: [&str; 3],
+        first: impl Iterator<Item = T>,
+        second: impl Iterator<Item = T>,
         show: impl Fn(&T) -> String,
     ) {
+        let mut first = first.fuse();
+        let mut second = second.fuse();
         let mut count = 0;
-        let mut first = None;
-        for (number, a) in a.enumerate() {
-            let Some(b) = b.next() else {
+        let mut example = None;
+        for number in 0_usize.. {
+            let pair = [first.next(), second.next()];
+            if pair.iter().all(Option::is_none) {
+                break;
+            }
+            if pair[0] != pair[1] {
                 count += 1;
-                first = first.or(Some((number, show(&a), "nothing".to_owned())));
-                continue;
-            };
-            if a != b {
-                count += 1;
-                first = first.or_else(|| Some((number, show(&a), show(&b))));
+                example = example.or_else(|| {
+                    let shown = pair.each_ref().map(|value| value.as_ref().map_or("none".to_owned(), &show));
+                    Some((number, shown))
+                });
             }
         }
-        count += b.count() as u64;
-        if count > 0 {
-            let (place, shown) = match first {
-                Some((number, a, b)) => (Some(format!("number {number}")), format!(": number {number} is {a} vs. {b}")),
-                None => (None, String::new()),
-            };
-            let message = format!("{what}: {count} differ{shown}");
-            self.all.push(Difference { what, message, count, largest: None, place });
-        }
+        let Some((number, [a, b])) = example else { return };
+        let place = format!("{item} {number}");
+        let differ = counted(count, [one_differs, several_differ]);
+        let message = format!("{what}: {differ}; {place}: {a} in the first file, {b} in the second");
+        self.all.push(Difference { what, message, count, largest: None, place: Some(place) });
     }
 }

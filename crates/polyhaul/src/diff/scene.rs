@@ -333,7 +333,7 @@ fn compare_worlds(sides: &[World<'_>; 2], differences: &mut Differences) -> Resu
     if is_alike {
         let sizes = |world: &World<'_>| -> Vec<usize> { world.faces().map(|face| face.corners.len()).collect() };
         let before = differences.all.len();
-        differences.each("faces", sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("a {size}-corner face"));
+        differences.each("faces", FACES, sizes(a).into_iter(), sizes(b).into_iter(), |size| format!("{size} corners"));
         is_alike = differences.all.len() == before;
     }
     if is_alike {
@@ -454,6 +454,9 @@ fn renamed<'a>([a, b]: [&'a Scene; 2], files: &mut SameFiles) -> Result<BTreeMap
 /// Maximum number of renamed materials that are compared by value.
 const MAX_RENAMED: usize = 1000;
 
+/// Words for differences of faces.
+const FACES: [&str; 3] = ["face", "face differs", "faces differ"];
+
 /// Compares materials, groups and smoothing of faces.
 fn compare_faces<'a, F: Iterator<Item = Face<'a>>>(
     [a, b]: &[World<'a>; 2],
@@ -464,14 +467,18 @@ fn compare_faces<'a, F: Iterator<Item = Face<'a>>>(
         let [first, second] = faces();
         (first, second)
     };
-    let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
+    let quoted = |name: &&str| match *name {
+        "" => "none".to_owned(),
+        name => format!("`{}`", polyhaul_model::names::shown(name)),
+    };
     let (first, second) = each();
-    differences.each("materials", first.map(|face| a.material(&face)), second.map(|face| b.material(&face)), quoted);
+    let first = first.map(|face| a.material(&face));
+    differences.each("materials", FACES, first, second.map(|face| b.material(&face)), quoted);
     let (first, second) = each();
-    differences.each("groups", first.map(|face| a.group(&face)), second.map(|face| b.group(&face)), quoted);
+    differences.each("groups", FACES, first.map(|face| a.group(&face)), second.map(|face| b.group(&face)), quoted);
     let smooth = |face: Face<'_>| face.part.mesh.smoothing_group(face.number).unwrap_or(0);
     let (first, second) = each();
-    differences.each("smoothing", first.map(smooth), second.map(smooth), u32::to_string);
+    differences.each("smoothing", FACES, first.map(smooth), second.map(smooth), u32::to_string);
 }
 
 /// Compares lines, names, columns and tables, and the numbers of points, curves, weights and uv depths.
@@ -500,7 +507,8 @@ fn compare_rest(sides: &[World<'_>; 2], differences: &mut Differences) -> Result
         world.parts.iter().map(|part| part.object.name.as_str()).filter(|name| !name.is_empty()).collect()
     }
     let quoted = |name: &&str| format!("`{}`", polyhaul_model::names::shown(name));
-    differences.each("names", names(a).into_iter(), names(b).into_iter(), quoted);
+    let words = ["name", "name differs", "names differ"];
+    differences.each("names", words, names(a).into_iter(), names(b).into_iter(), quoted);
     columns(sides, differences);
     differences.counts("tables", [a.scene.tables.len() as u64, b.scene.tables.len() as u64]);
     let tables = a.scene.tables.iter().zip(&b.scene.tables);

@@ -130,6 +130,19 @@ impl Format {
         self.entry().name
     }
 
+    /// The name as messages write it: `STL`, `glTF`, `.splat`.
+    pub(crate) fn title(self) -> String {
+        match self.name() {
+            "glb" => "glTF".into(),
+            "jpg" => "JPEG".into(),
+            "ktx2" => "KTX 2".into(),
+            "pbrt" => "pbrt".into(),
+            "splat" => ".splat".into(),
+            "compressed.ply" => "compressed PLY".into(),
+            name => name.to_uppercase(),
+        }
+    }
+
     /// Whether files with its extension often contain prose.
     pub(crate) fn is_often_prose(self) -> bool {
         self.entry().is_often_prose

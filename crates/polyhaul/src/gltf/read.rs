@@ -66,11 +66,11 @@ impl<'o> BufferFiles<'o> {
     fn read(&mut self, name: &str, max_bytes: u64) -> Result<Arc<Vec<u8>>> {
         let limits = &self.options.limits;
         if name.len() as u64 > limits.name_bytes {
-            let message = format!("name is longer than the limit of {} bytes (name_bytes)", limits.name_bytes);
+            let message = format!("name is longer than the limit `name_bytes` ({} bytes)", limits.name_bytes);
             return Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("name_bytes")));
         }
         if self.count >= limits.files {
-            let message = format!("scene refers to more than the limit of {} files (files)", limits.files);
+            let message = format!("the scene refers to more files than the limit `files` ({})", limits.files);
             return Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("files")));
         }
         self.count += 1;

@@ -25,13 +25,14 @@ pub(super) fn fit<'a>(
 ) -> Result<Cow<'a, Image>> {
     let held = (writer.held)(image);
     let run = &options.run;
-    let mut log = Log { holder: format.name(), output, warnings };
+    let title = format.title();
+    let mut log = Log { holder: &title, output, warnings };
     let from = SampleType::from_samples(&image.samples);
     let stored = image;
     let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if !held.channels.has_alpha() && !is_opaque(&image) {
-            log.note("left-out-alpha", 1, format!("{} cannot store alpha; it was dropped", format.name()));
+            log.note("left-out-alpha", 1, format!("{title} cannot store alpha; it was dropped"));
         }
         image = Cow::Owned(with_channels(&image, held.channels, run)?);
     }

@@ -12,8 +12,21 @@ use polyhaul_pipeline::options::Cancel;
 /// Number of faces between checks for cancellation.
 const STEP: usize = 1 << 16;
 
+/// How messages number faces and vertices: as the format does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FaceNumbering {
+    FromZero,
+    FromOne,
+}
+
 /// Warns about each face that uses one position more than once. `file` is the name for messages.
-pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut Warnings) -> Result<()> {
+pub(super) fn check(
+    scene: &Scene,
+    numbering: FaceNumbering,
+    file: &str,
+    cancel: &Cancel,
+    warnings: &mut Warnings,
+) -> Result<()> {
     let mut scratch = Vec::new();
     let mut owners = Owners(&scene.objects);
     for (number, mesh) in scene.meshes.iter().enumerate() {
@@ -30,7 +43,12 @@ pub(super) fn check(scene: &Scene, file: &str, cancel: &Cancel, warnings: &mut W
                 Some(name) => format!(" (object {})", names::shown(name)),
                 None => String::new(),
             };
-            let message = format!("face {} uses position {} twice{owner}", face + 1, u64::from(position) + 1);
+            let message = match numbering {
+                FaceNumbering::FromZero => format!("face {face} uses vertex {position} twice{owner}"),
+                FaceNumbering::FromOne => {
+                    format!("face {} uses position {} twice{owner}", face + 1, u64::from(position) + 1)
+                }
+            };
             warnings.push("degenerate-face", complaint(message, file));
         }
     }
@@ -77,8 +95,15 @@ mod tests {
         let input = Input::Memory(text.into(), "a.obj".into());
         let scene = crate::Reader::new(input).scene().unwrap().value;
         let mut warnings = Warnings::default();
-        check(&scene, "a.obj", cancel, &mut warnings)?;
+        check(&scene, FaceNumbering::FromOne, "a.obj", cancel, &mut warnings)?;
         Ok(warnings)
+    }
+
+    #[test]
+    fn formats_that_count_from_zero_keep_their_numbers() {
+        let input = Input::Memory(b"OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 1 0 1\n".to_vec(), "a.off".into());
+        let warnings = crate::inspect::validate(input, &Default::default()).unwrap().report.warnings;
+        assert_eq!(warnings.kept()[0].diagnostic.to_string(), "a.off: face 1 uses vertex 1 twice");
     }
 
     #[test]

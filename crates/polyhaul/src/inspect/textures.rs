@@ -150,10 +150,13 @@ impl<'o> Search<'o> {
             }
             FoundTextures::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
             FoundTextures::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
+            FoundTextures::Irregular if name.is_empty() => {
+                (irregular, format!("a {what}{} has an empty file name", of()))
+            }
             FoundTextures::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
             FoundTextures::Unknown => {
                 let limit = self.options.limits.files;
-                (unchecked, format!("{what} `{shown}` was not checked: more than the limit of {limit} files (files)"))
+                (unchecked, format!("{what} `{shown}` was not checked: more files than the limit `files` ({limit})"))
             }
         };
         let hint = match outcome {

@@ -4,6 +4,7 @@
 //! Reads the input to the end and collects every warning. If there are any, reads it again and stops at the first
 //! error, so no separate list of serious warnings is needed.
 
+use super::faces::FaceNumbering;
 use super::{RenderInventory, faces, textures};
 use crate::input::Input;
 use crate::load::{Content, ContentShape, load_as};
@@ -82,7 +83,8 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     };
     let doubtful = !report.warnings.is_empty();
     if let Content::Scene(scene) = &read.content {
-        faces::check(scene, input.name(), &options.run.cancel, &mut report.warnings)?;
+        let numbering = if read.format.name() == "obj" { FaceNumbering::FromOne } else { FaceNumbering::FromZero };
+        faces::check(scene, numbering, input.name(), &options.run.cancel, &mut report.warnings)?;
         check_splats(scene, input.name(), options, &mut report.warnings)?;
         textures::check(scene, input.near(), input.name(), options, &mut report.warnings)?;
         if let Some(mut inventory) = RenderInventory::from_scene(scene)?

@@ -107,7 +107,7 @@ impl<'a> Libraries<'a> {
         if count < limit {
             return Ok(());
         }
-        let message = format!("scene refers to more than the limit of {limit} files (files)");
+        let message = format!("the scene refers to more files than the limit `files` ({limit})");
         let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint("files")))
     }
@@ -119,7 +119,7 @@ impl<'a> Libraries<'a> {
         }
         let limit = self.options.limits.name_bytes;
         if name.len() as u64 > limit {
-            let message = format!("name is longer than the limit of {limit} bytes (name_bytes)");
+            let message = format!("name is longer than the limit `name_bytes` ({limit} bytes)");
             let error = reference.diagnostic(message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("name_bytes")));
         }

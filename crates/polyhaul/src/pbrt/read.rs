@@ -232,7 +232,7 @@ impl Meshes<'_> {
         if (count as u64) < limit {
             return Ok(());
         }
-        let message = format!("the scene refers to more than the limit of {limit} meshes (files)");
+        let message = format!("the scene refers to more meshes than the limit `files` ({limit})");
         let error = Diagnostic { place: named.place.clone(), ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
         Err(error.with_hint(limit_hint("files")))
     }

@@ -27,7 +27,7 @@ use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{FormatOptions, PbrtMeshes, Placement, PlyWriteOptions, SceneWriteOptions};
 use polyhaul_model::render::RenamedFiles;
 use polyhaul_model::render::Render;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Domain, Mesh, Scene};
 use polyhaul_pbrt::writer::from_meshes;
 use polyhaul_pbrt::writer::{PbrtPlan, Split, meshes};
@@ -155,7 +155,11 @@ fn changed<'a>(scene: Cow<'a, Scene>, options: &WriteOptions, report: &mut Repor
         report.phase("flatten", || ops::expand(render, options.scene.instances, &options.limits))?;
         if inlines {
             let left = ops::inline_meshes(render, &scene.meshes)?;
-            let message = format!("meshes that cannot be written inline stay in their PLY files: {left}");
+            let words = [
+                "mesh that cannot be written inline was left in its PLY file",
+                "meshes that cannot be written inline were left in their PLY files",
+            ];
+            let message = counted(left, words);
             report.warnings.push_many("left-in-files", left, Diagnostic::new(message));
         }
     }

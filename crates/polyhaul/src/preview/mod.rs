@@ -20,7 +20,7 @@ use polyhaul_geometry::triangulate::triangulate_scene_bounded;
 use polyhaul_geometry::{exact, splat_motion, splat_shape};
 use polyhaul_model::copy;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, grouped};
 use polyhaul_model::{Axes, Bounds, Channels, ColorSpace, Image, Mesh, SampleType, Samples, Scene};
 use polyhaul_pipeline::attempt::Attempt;
 use polyhaul_pipeline::crew::within;
@@ -172,7 +172,7 @@ fn check_quick(scene: &Scene, options: &PreviewOptions) -> Result<()> {
     let render = scene.render.as_ref().map_or(0, |render| render.shapes().count() + render.instances.len());
     let count = scene.meshes.iter().map(elements).sum::<u64>() + (scene.objects.len() + render) as u64;
     if options.budget == WorkBudget::Fixed && count > QUICK_ELEMENTS {
-        let message = format!("{count} elements exceed the fixed budget for a picture");
+        let message = format!("{} elements exceed the fixed budget for a picture", grouped(count));
         return Err(Error::new(ErrorKind::Limit, message));
     }
     Ok(())

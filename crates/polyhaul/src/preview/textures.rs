@@ -11,7 +11,7 @@ use crate::report::Report;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, try_push};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, grouped};
 use polyhaul_model::{Channels, ColorSpace, Image, MapKind, Material, SampleType, Samples, Scene, TextureMap};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
@@ -57,8 +57,10 @@ pub(super) fn textures(
     }
     let max_count = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
     if named.len() > max_count {
-        let message =
-            format!("{} textures exceed the limit of {max_count} (files): the rest are not drawn", named.len());
+        let message = format!(
+            "{} textures exceed the limit `files` ({max_count}): the rest are not drawn",
+            grouped(named.len() as u64)
+        );
         report.warnings.push("left-out-textures", Diagnostic::new(message));
         named.truncate(max_count);
     }
@@ -196,6 +198,7 @@ pub(super) fn average(input: &Opened, read: &ReadOptions) -> Result<Option<Avera
 pub(super) fn coarse_message(name: &str, pixels: u64, average: Option<&AverageColor>) -> Diagnostic {
     let color = if average.is_some() { "the average color of its first rows" } else { "one color" };
     let name = names::shown(name);
+    let pixels = grouped(pixels);
     Diagnostic::new(format!("`{name}` has {pixels} pixels, too many for a preview: drawn in {color}"))
 }
 

@@ -1,4 +1,4 @@
-//! The guide's page of messages: an example of every kind of warning, and the errors of the test data.
+//! The guide's page of messages: examples of the warnings and errors of the test data.
 //!
 //! `cargo xtask option-page` writes the page: it reads the test data and converts it to every format, and keeps the
 //! first example of each message. The test repeats the examples on the page, so that their texts are current, and fails
@@ -19,8 +19,9 @@ const PAGE: &str = "../docs/guide/messages.md";
 const INTRODUCTION: &str = "\
 # Messages
 
-Every kind of warning, with an example, and the errors that the files in `testdata` cause. `validate` lists all problems
-of a file in these words; [Losses](losses.md) explains severities.
+Examples of warnings, one for each kind that the test data causes, and of errors. The second table lists the errors that
+stop a read by default. With `--on-error warn`, and in `validate`, most of them are warnings with the same text.
+[Losses](losses.md) lists all kinds of warnings and explains severities.
 
 An input in the tables is a file in `testdata`, or a small file at the end of this page; `→ ply` means that it was
 converted to that format. This page is generated (`cargo xtask option-page`).
@@ -197,7 +198,8 @@ impl Trial {
     fn shown(&self, text: &str) -> String {
         let root = format!("{}/", corpus::root().display());
         let text = text.replace(&root, "");
-        let text = text.strip_prefix(&*self.input).map_or(&*text, |rest| rest.trim_start_matches(':').trim_start());
+        let text =
+            text.strip_prefix(&*self.input).map_or(&*text, |rest| rest.trim_start_matches([':', '/']).trim_start());
         cell(text)
     }
 
@@ -227,15 +229,20 @@ impl Trial {
     }
 }
 
-/// Escapes text for a table.
+/// Escapes text for a table. Backslashes are literal in code spans, so only text outside them is escaped.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ").replace('<', "\\<")
+    let text = text.replace('\n', " ");
+    let parts = text.split('`').enumerate().map(|(number, part)| match number % 2 {
+        0 => part.replace('\\', r"\\").replace('<', r"\<"),
+        _ => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("`").replace('|', r"\|")
 }
 
 /// Examples of warnings by code, and of errors by their text without numbers and names.
 #[derive(Default)]
 struct Examples {
-    warnings: BTreeMap<&'static str, [String; 3]>,
+    warnings: BTreeMap<&'static str, [String; 4]>,
     errors: BTreeMap<String, [String; 3]>,
 }
 
@@ -244,7 +251,8 @@ impl Examples {
         let (warnings, error) = trial.run();
         for warning in warnings.kept() {
             let text = trial.shown(&warning.diagnostic.to_string());
-            let row = || [warning.severity.name().to_owned(), text, trial.name()];
+            let hint = cell(warning.diagnostic.hint.as_deref().unwrap_or_default());
+            let row = || [warning.severity.name().to_owned(), text, hint, trial.name()];
             self.warnings.entry(warning.code).or_insert_with(row);
         }
         if let Some(error) = error.filter(|_| trial.target.is_none()) {
@@ -256,9 +264,9 @@ impl Examples {
 
     fn page(&self) -> String {
         let mut page = INTRODUCTION.to_owned()
-            + "## Warnings\n\n| kind | severity | example | input |\n| --- | --- | --- | --- |\n";
-        for (code, [severity, text, input]) in &self.warnings {
-            page += &format!("| `{code}` | {severity} | {text} | {input} |\n");
+            + "## Warnings\n\n| kind | severity | example | hint | input |\n| --- | --- | --- | --- | --- |\n";
+        for (code, [severity, text, hint, input]) in &self.warnings {
+            page += &format!("| `{code}` | {severity} | {text} | {hint} | {input} |\n");
         }
         page += "\n## Errors\n\n| message | hint | input |\n| --- | --- | --- |\n";
         // Sorted by format.
@@ -360,12 +368,13 @@ fn the_page_of_messages_is_current() {
         let mut texts: Vec<String> =
             warnings.kept().iter().map(|warning| trial.shown(&warning.diagnostic.to_string())).collect();
         texts.extend(error.map(|error| trial.shown(&error.to_string())));
-        let expected = if row.len() == 4 { row[2] } else { row[0] };
+        let is_warning = row.len() == 5;
+        let expected = if is_warning { row[2] } else { row[0] };
         assert!(
             texts.iter().any(|text| text == expected),
             "{trial:?}: {expected}\n{texts:?}: run `cargo xtask option-page`"
         );
-        codes.extend(row.first().filter(|_| row.len() == 4).map(|code| code.trim_matches('`').to_owned()));
+        codes.extend(row.first().filter(|_| is_warning).map(|code| code.trim_matches('`').to_owned()));
     }
     let missing: Vec<&str> = KINDS.iter().map(|kind| kind.code).filter(|code| !codes.contains(*code)).collect();
     assert_eq!(missing, WITHOUT_EXAMPLE, "kinds without an example");

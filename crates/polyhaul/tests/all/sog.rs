@@ -163,9 +163,9 @@ fn broken_files_say_what_is_wrong() {
         ("cut", Malformed, "unexpected end of file"),
         ("files", Malformed, "`means.files` has length 1; expected 2"),
         ("huge", Malformed, "only 4 x 3 pixels for 4000000000 splats"),
-        ("json", Malformed, "invalid SOG: EOF while parsing"),
+        ("json", Malformed, "invalid JSON: unexpected end of file in"),
         ("label", Malformed, "invalid value for splat 8: the palette entry does not exist"),
-        ("large", Limit, "(image_ratio)"),
+        ("large", Limit, "`image_ratio`"),
         ("lossy", Unsupported, "the image is lossy WebP"),
         ("missing", Io, "cannot read the image `quats.webp`"),
         ("no_count", Malformed, "missing number of splats (`count`)"),
@@ -190,7 +190,7 @@ fn broken_files_say_what_is_wrong() {
     }
     let limits = Limits::default().with_pixels(11);
     let error = read(&sample("sog/good", "v2.sog"), &ReadOptions::default().with_limits(limits)).unwrap_err();
-    assert!(error.kind() == Limit && error.to_string().contains("(pixels)"), "{error}");
+    assert!(error.kind() == Limit && error.to_string().contains("`pixels`"), "{error}");
     let limits = Limits::default().with_elements(9);
     assert_eq!(
         read(&sample("sog/good", "v2.sog"), &ReadOptions::default().with_limits(limits)).unwrap_err().kind(),

@@ -70,7 +70,7 @@ fn head(watched: &Watched) -> String {
 fn sum(watched: &Watched) -> String {
     let Sum { reads, bytes_read, writes, bytes_written, syncs, seconds, .. } = &watched.total;
     let mut parts = vec![human::plural(watched.file_count, "file")];
-    let moved = |calls, word, bytes| format!("{} of {}", human::plural(calls, word), human::bytes(bytes));
+    let moved = |calls, word, bytes| format!("{} ({})", human::plural(calls, word), human::bytes(bytes));
     parts.extend((*reads > 0).then(|| moved(*reads, "read", *bytes_read)));
     parts.extend((*writes > 0).then(|| moved(*writes, "write", *bytes_written)));
     parts.extend((*syncs > 0).then(|| human::plural(*syncs, "sync")));
@@ -84,7 +84,7 @@ fn others(watched: &Watched) -> String {
     if watched.further_others > 0 {
         let _ = writeln!(text, "  and {} more", human::count(watched.further_others));
     }
-    if text.is_empty() { text } else { format!("\nnot files\n{text}") }
+    if text.is_empty() { text } else { format!("\nother descriptors\n{text}") }
 }
 
 /// The row of a file: `texture.tga: 393,216 reads of 3 bytes, 9.10 s; 0.01 s if buffered`, with details below.
@@ -143,12 +143,12 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The distribution of call sizes, unless all are in one class: `reads by size: 1-15 B 12, 64-255 B 3`.
+/// The distribution of call sizes, unless all are in one class: `reads by size: 1-15 B: 12, 64-255 B: 3`.
 fn sizes(word: &str, moved: &Moved) -> Option<String> {
     if moved.sizes.len() < 2 {
         return None;
     }
-    let sizes = moved.sizes.iter().map(|size| format!("{} {}", bucket(size), human::count(size.calls)));
+    let sizes = moved.sizes.iter().map(|size| format!("{}: {}", bucket(size), human::count(size.calls)));
     Some(format!("{word} by size: {}", sizes.collect::<Vec<_>>().join(", ")))
 }
 
@@ -159,7 +159,7 @@ fn bucket(size: &Size) -> String {
         _ => format!("{} MiB", bytes >> 20),
     };
     match size.below {
-        Some(1) => "none".into(),
+        Some(1) => "0 B".into(),
         Some(below) if below <= 1024 => format!("{}-{} B", size.from, below - 1),
         Some(below) => format!("{} to {}", short(size.from), short(below)),
         None => format!("{} or more", short(size.from)),
@@ -261,7 +261,7 @@ mod tests {
         let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true, 2);
         let expected = "\
 watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
-  3 files, 393,237 reads of 2.5 MB, 1 write of 0 B, 1 sync, 3 failed opens; 9.05 s in calls
+  3 files, 393,237 reads (2.5 MB), 1 write (0 B), 1 sync, 3 failed opens; 9.05 s in calls
   watching took about 1.20 s of that (786,500 stops); call times do not include it
   I/O through io_uring or aio is not included
 
@@ -269,7 +269,7 @@ files, slowest first
   /x/texture.tga: 393,216 reads of 3 bytes, 9.04 s; 1.2 ms if buffered
     1.2 MB read
   /x/scene\u{fffd}.obj: 21 reads of 64 KiB, 1 write, 8.2 kB mapped, 1 sync (2.0 ms), 2.4 ms
-    1.3 MB read; 0 B written; reads by size: none 1, 64 KiB to 256 KiB 20
+    1.3 MB read; 0 B written; reads by size: 0 B: 1, 64 KiB to 256 KiB: 20
   and 1 more file
 
 locks and other threads: waited 5.00 s in 40 waits
@@ -300,7 +300,9 @@ locks and other threads: waited 5.00 s in 40 waits
         let watched = Watched::new(Vec::new(), seen, CACHED, false, 1);
         let text = text(&watched);
         assert!(
-            text.ends_with("\nnot files\n  pipe:[1]: 3 reads of 9 bytes, 3.0 ms\n    27 B read\n  and 2 more\n"),
+            text.ends_with(
+                "\nother descriptors\n  pipe:[1]: 3 reads of 9 bytes, 3.0 ms\n    27 B read\n  and 2 more\n"
+            ),
             "{text}"
         );
     }
@@ -317,7 +319,7 @@ locks and other threads: waited 5.00 s in 40 waits
         let names = [0, 1, 4095, 4096, 65_536, 3 << 20, 70_001].map(size);
         assert_eq!(names, ["0 bytes", "1 byte", "4,095 bytes", "4 KiB", "64 KiB", "3 MiB", "70.0 kB"]);
         let name = |from, below| bucket(&Size { from, below, calls: 1 });
-        assert_eq!([name(0, Some(1)), name(1, Some(16)), name(256, Some(1024))], ["none", "1-15 B", "256-1023 B"]);
+        assert_eq!([name(0, Some(1)), name(1, Some(16)), name(256, Some(1024))], ["0 B", "1-15 B", "256-1023 B"]);
         assert_eq!([name(1024, Some(4096)), name(1 << 20, None)], ["1 KiB to 4 KiB", "1 MiB or more"]);
     }
 }

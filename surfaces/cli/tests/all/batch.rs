@@ -179,7 +179,7 @@ fn mistakes_are_explained() {
         (&["batch", &asset, "--to", "ply"], "--output"),
         (&["batch", "-", "-o", &out, "--to", "ply"], "standard input (-) cannot be an asset"),
         (&["batch", &asset, "-o", &asset, "--to", "ply"], "is not a folder"),
-        (&["batch", &out, "-o", &out, "--to", "ply"], "opening failed"),
+        (&["batch", &out, "-o", &out, "--to", "ply"], "cannot open: "),
         (&["batch", &asset, "-o", &out, "--to", "ply", "--shard", "3/2"], "expected i/n"),
         (&["batch", &asset, "-o", &out, "--to", "ply", "--trace", "t.json"], "--trace applies only"),
         (&["batch", &asset, "-o", &out, "--to", "ply", "--strict", "--on-error", "warn"], "--strict cannot be used"),

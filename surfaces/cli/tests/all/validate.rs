@@ -105,11 +105,11 @@ fn diff_compares_what_files_mean() {
     run(&["convert", &scene, &copy]).expect(0);
     // PLY drops only the name of the object.
     let ran = run(&["diff", &scene, &copy]).expect(1);
-    assert_eq!(ran.stdout, "names: 1 differ: number 0 is `thing` vs. nothing\n");
+    assert_eq!(ran.stdout, "names: 1 name differs; name 0: `thing` in the first file, none in the second\n");
     assert_eq!(run(&["diff", &scene, &scene]).expect(0).stdout, "equal\n");
     let moved = folder.file("b.obj", &SOUND.replace("-2.5", "-2.25"));
     let ran = run(&["diff", &scene, &moved]).expect(1);
-    assert!(ran.stdout.starts_with("positions: 1 values differ, by 2.5e-1 at most, at face 1, corner 3"), "{ran:?}");
+    assert!(ran.stdout.starts_with("positions: 1 value differs, by 2.5e-1 at most, at face 1, corner 3"), "{ran:?}");
     run(&["diff", "--tolerance", "0.25", &scene, &moved]).expect(0);
     let value = run(&["diff", "--json", &scene, &moved]).expect(1).json();
     assert_eq!((&value["equal"], &value["differences"][0]["largest"]), (&json!(false), &json!(0.25)));

@@ -115,7 +115,7 @@ fn garbage_behind_the_data_may_be_a_warning() {
 #[test]
 fn damage_is_told_in_plain_words() {
     for (file, kind, words) in [
-        ("gz/bad/scene.obj.truncated_trailer.gz", ErrorKind::Malformed, "unexpected end of the gzip data; after 11571"),
+        ("gz/bad/scene.obj.truncated_trailer.gz", ErrorKind::Malformed, "unexpected end of the gzip data (after 11571"),
         ("gz/bad/scene.obj.bad_crc.gz", ErrorKind::Malformed, "the gzip data is damaged: the checksum"),
         ("lz4/bad/scene.obj.bad_header_checksum.lz4", ErrorKind::Malformed, "the lz4 data is damaged: the checksum"),
         ("zst/bad/scene.obj.needs_dictionary.zst", ErrorKind::Unsupported, "this zstd data cannot be read"),

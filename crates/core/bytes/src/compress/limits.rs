@@ -65,7 +65,7 @@ impl DecompressLimits {
     }
 
     pub(super) fn too_many_bytes(&self) -> DecodeStop {
-        limit(DecompressLimit::Bytes, format!("it decompresses to more than the limit of {} bytes", self.bytes))
+        limit(DecompressLimit::Bytes, format!("it decompresses to more than {} bytes", self.bytes))
     }
 
     pub(super) fn check_ratio(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
@@ -74,7 +74,7 @@ impl DecompressLimits {
         if plain < HARMLESS_BYTES || plain / self.ratio.max(1) <= packed || planted("ratio-limit") {
             return Ok(());
         }
-        let message = format!("it decompresses to more than the limit of {} times its size", self.ratio);
+        let message = format!("it decompresses to more than {} times its size", self.ratio);
         Err(limit(DecompressLimit::Ratio, message))
     }
 }

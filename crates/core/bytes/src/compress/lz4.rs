@@ -207,7 +207,7 @@ impl MemberFormat for Lz4 {
         let head = Lz4Head::parse(input.ensure(MAX_HEAD_BYTES)?)?;
         let needed = (HISTORY_BYTES + 2 * head.block_bytes) as u64;
         if needed > self.memory_bytes {
-            let message = format!("its blocks need {needed} bytes, more than the limit of {} bytes", self.memory_bytes);
+            let message = format!("its blocks need {needed} bytes, more than {} bytes", self.memory_bytes);
             return Err(limit(DecompressLimit::Memory, message));
         }
         input.consume(head.bytes);

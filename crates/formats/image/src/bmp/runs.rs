@@ -12,7 +12,7 @@ use super::header::{BmpHeader, BmpPalette, BmpPixels};
 use crate::pieces::Pieces;
 use crate::raster::Raster;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::window::SourceWindow;
 use std::mem::MaybeUninit;
@@ -67,7 +67,11 @@ impl<'h, 'a> Runs<'h, 'a> {
     pub fn read(mut self, raster: &Raster<u8>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {
-            let message = format!("runs that extend past the end of their row were truncated ({count} in this file)");
+            let words = [
+                "run that extends past the end of its row was truncated",
+                "runs that extend past the end of their row were truncated",
+            ];
+            let message = counted(count, words);
             warnings.note_many(options.faults, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
         }
         self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);

@@ -15,7 +15,7 @@
 use exr::compression::Compression;
 use exr::math::{RoundingMode, Vec2};
 use exr::meta::attribute::{LevelMode, TileDescription};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint, truncated, try_push};
 use polyhaul_model::names::{decode, shown};
 use polyhaul_model::options::ImageReadOptions;
 use polyhaul_model::warnings::Warnings;
@@ -230,7 +230,7 @@ impl HeaderReader<'_, '_> {
     fn take(&mut self, count: usize) -> Result<Vec<u8>> {
         let limit = self.options.limits.header_bytes;
         if self.reader.offset() + count as u64 > limit {
-            let message = format!("the header is longer than the limit of {limit} bytes (header_bytes)");
+            let message = format!("the header is longer than the limit `header_bytes` ({limit} bytes)");
             let error = Diagnostic::at(self.file, self.reader.offset(), message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("header_bytes")));
         }
@@ -238,7 +238,7 @@ impl HeaderReader<'_, '_> {
         let Some(bytes) = available.get(..count) else {
             let count = available.len();
             self.reader.pass(count);
-            return Err(self.fault("unexpected end of file in the header"));
+            return Err(truncated(self.file, self.reader.offset(), "the header"));
         };
         let mut taken = Vec::new();
         taken.try_reserve_exact(count).map_err(|_| Error::memory("an attribute"))?;
@@ -256,7 +256,7 @@ impl HeaderReader<'_, '_> {
         let Some(end) = end else {
             if count <= MAX_NAME_BYTES {
                 self.reader.pass(count);
-                return Err(self.fault("unexpected end of file in the header"));
+                return Err(truncated(self.file, self.reader.offset(), "the header"));
             }
             return Err(self.fault(format!("a name exceeds the EXR maximum of {MAX_NAME_BYTES} bytes")));
         };

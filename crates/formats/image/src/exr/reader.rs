@@ -118,7 +118,7 @@ fn check_part(
     if block_bytes(part).is_some_and(|bytes| bytes as u64 <= limit) {
         return Ok(());
     }
-    let message = format!("a block needs more memory than the limit of {limit} bytes (memory_limit)");
+    let message = format!("a block needs more memory than the limit `memory_limit` ({limit} bytes)");
     let error = Diagnostic::at(file, at, message).into_error(ErrorKind::Limit);
     Err(error.with_hint(limit_hint("memory_limit")))
 }

@@ -1,6 +1,6 @@
 //! Parses the header lines of an HDR file.
 
-use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault};
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, fault, truncated};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::pixels::check_size;
 use polyhaul_model::{ImageAttribute, names};
@@ -158,7 +158,7 @@ impl HdrLines<'_> {
             match end {
                 Some(end) => break end,
                 None if self.window.refill(self.bytes)? => {}
-                None => return Err(fault(self.file, start + searched as u64, "unexpected end of file in the header")),
+                None => return Err(truncated(self.file, start + searched as u64, "the header")),
             }
         };
         self.used = end + 1;

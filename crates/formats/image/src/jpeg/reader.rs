@@ -13,7 +13,7 @@ use super::transform::write_block;
 use crate::{color, orient};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
 use polyhaul_model::pixels::{check_ratio, min_file_bytes};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Channels, ColorProfile, Image, Samples};
 use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::bytes::Bytes;
@@ -131,7 +131,9 @@ impl JpegDecoder<'_, '_> {
         color::keep(image, profile, file, faults, self.warnings)?;
         orient::settle(image, self.markers.orientation, self.orient, file, faults, self.warnings)?;
         let others = self.markers.pictures.saturating_sub(1);
-        let message = format!("read the first of {} pictures in the file, dropped {others}", self.markers.pictures);
+        let dropped = counted(others, ["other was", "others were"]);
+        let message =
+            format!("only the first of {} pictures in the file was read; the {dropped} dropped", self.markers.pictures);
         let first = Diagnostic::at(file, self.segments.reader.offset(), message);
         self.warnings.note_dropped(faults, "left-out-frames", others, first)
     }
@@ -219,8 +221,8 @@ impl JpegDecoder<'_, '_> {
     /// Warns about skipped bytes.
     fn note_stray(&mut self) -> Result<()> {
         let Some((at, count)) = self.segments.stray else { return Ok(()) };
-        let bytes = if count == 1 { "byte" } else { "bytes" };
-        let message = format!("skipped {count} stray {bytes} between segments");
+        let bytes = counted(count, ["stray byte", "stray bytes"]);
+        let message = format!("skipped {bytes} between segments");
         let first = Diagnostic::at(&self.segments.file, at, message);
         self.warnings.note_many(self.options.faults, "stray-bytes", count, first)
     }

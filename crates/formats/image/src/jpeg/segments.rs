@@ -5,7 +5,7 @@
 use super::blocks::{Band, ZIGZAG};
 use super::frame::{Frame, JpegComponent, MAX_COMPONENTS, MAX_UNIT_BLOCKS, Scan, ScanPart};
 use super::huffman::JpegCodes;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, truncated};
 use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
@@ -38,11 +38,10 @@ impl Segments<'_> {
         let available = self.reader.ensure(count)?.len();
         if available < count {
             let end = self.reader.offset() + available as u64;
-            let message = match self.pixels_end {
-                0 => "unexpected end of file in the header",
-                _ => "the image does not end with FF D9: the file is truncated or damaged",
-            };
-            return Err(fault(&self.file, end, message));
+            return Err(match self.pixels_end {
+                0 => truncated(&self.file, end, "the header"),
+                _ => fault(&self.file, end, "the image does not end with FF D9: the file is truncated or damaged"),
+            });
         }
         Ok(&self.reader.ensure(count)?[..count])
     }

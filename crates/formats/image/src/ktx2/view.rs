@@ -110,7 +110,7 @@ impl Ktx2View {
         warnings: &mut Warnings,
     ) -> Result<()> {
         let mut note =
-            |code, message: &str| warnings.note_dropped(options.faults, code, 1, Diagnostic::at(file, 0, message));
+            |code, message: &str| warnings.note_dropped(options.faults, code, 1, Diagnostic::of_file(file, message));
         let is_plain = matches!(texture.encoding, Encoding::Plain { .. }) && texture.depth == 1;
         if is_plain {
             turn(texture, self.orientation)?;

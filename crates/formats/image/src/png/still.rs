@@ -7,7 +7,7 @@
 use crate::orient;
 use flate2::Crc;
 use polyhaul_model::error::{Diagnostic, Result};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::reader::BlockReader;
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
@@ -161,8 +161,8 @@ impl Animation {
     pub(super) fn note(&self, file: &Arc<str>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
         if let Some(at) = self.first_dropped {
             let dropped = self.frames - u64::from(self.has_still);
-            let frames = if dropped == 1 { "frame" } else { "frames" };
-            let message = format!("read the still image of an animation, dropped {dropped} {frames}");
+            let frames = counted(dropped, ["frame was", "frames were"]);
+            let message = format!("only the still image of the animation was read; {frames} dropped");
             warnings.note_dropped(options.faults, "left-out-frames", dropped, Diagnostic::at(file, at, message))?;
         }
         let miscounted = match self.declared {

@@ -5,7 +5,7 @@ use super::header::{PsdColors, PsdHeader};
 use crate::color;
 use crate::pieces::Pieces;
 use polyhaul_model::error::{Diagnostic, Error, Result, fault, planted};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{ColorProfile, ColorSpace, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
@@ -20,22 +20,32 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let channel_count = header.colors.count() + usize::from(header.has_alpha);
     if !header.has_merged {
         let message = "the document was saved without a merged image; the stored picture does not show its layers";
-        let mut missing = Diagnostic::at(&pieces.file, 0, message);
+        let mut missing = Diagnostic::of_file(&pieces.file, message);
         missing.hint = Some("save it with Maximize Compatibility turned on".into());
         warnings.note_dropped(options.faults, "missing-merged-image", 1, missing)?;
     }
     // The merged image of a single layer shows that layer.
     let layers = if header.layers > 1 { header.layers } else { 0 };
     let skipped = [
-        ("left-out-layers", layers, "layers skipped, since only the merged image is read"),
+        (
+            "left-out-layers",
+            layers,
+            [
+                "layer was skipped, because only the merged image is read",
+                "layers were skipped, because only the merged image is read",
+            ],
+        ),
         (
             "left-out-channels",
             header.stored.saturating_sub(channel_count),
-            "channels skipped, since they are neither colors nor alpha",
+            [
+                "channel was skipped: it is neither a color nor alpha",
+                "channels were skipped: they are neither colors nor alpha",
+            ],
         ),
     ];
-    for (code, count, what) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
-        warnings.note(options.faults, code, Diagnostic::at(&pieces.file, 0, format!("{what}: {count}")))?;
+    for (code, count, words) in skipped.into_iter().filter(|(_, count, _)| *count > 0) {
+        warnings.note(options.faults, code, Diagnostic::of_file(&pieces.file, counted(count as u64, words)))?;
         warnings.count(code, count as u64 - 1);
     }
     let planes = if header.has_packets {

@@ -16,7 +16,7 @@
 use super::HEADER_BYTES;
 use crate::pixels::PixelsStored;
 use polyhaul_model::Channels;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, truncated};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::pixels::check_size;
 use polyhaul_pipeline::bytes::Bytes;
@@ -249,7 +249,7 @@ pub fn read(bytes: &Bytes<'_>, file: &Arc<str>, limits: &Limits) -> Result<TgaHe
     let mut raw = TgaRaw { bytes: [0; HEADER_BYTES], file };
     let count = bytes.read(0, &mut raw.bytes)?;
     if count < HEADER_BYTES {
-        return Err(fault(file, count as u64, "unexpected end of file in the 18-byte header"));
+        return Err(truncated(file, count as u64, "the 18-byte header"));
     }
     let [is_mapped, is_gray, has_packets] = raw.kind()?;
     let width = raw.short(12);

@@ -10,7 +10,7 @@ use super::{ATTRIBUTES_AT, EXTENSION_BYTES, PREMULTIPLIED, RETAINED, SIGNATURE, 
 use crate::raster::Raster;
 use crate::runs::{RunsProgress, SLACK};
 use polyhaul_model::error::{Diagnostic, Error, Result, fault};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Channels, Image, Samples};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::job::ChunkJob;
@@ -123,7 +123,8 @@ impl TgaInput<'_> {
             Some(Packed { window, packets }) => match packets.left() {
                 0 => self.alpha_type(window.offset(), window.rest())?,
                 left => {
-                    let message = format!("excess pixels in the last packet: {left}");
+                    let message =
+                        format!("the last packet has {}", counted(left as u64, ["excess pixel", "excess pixels"]));
                     return Err(fault(&self.file, window.offset(), message));
                 }
             },
@@ -193,7 +194,7 @@ impl TgaInput<'_> {
             return Ok(TgaAlpha::Unused);
         }
         if !is_declared && common_bits != u8::MAX && kind != Some(RETAINED) {
-            note("undeclared-alpha", "the alpha channel varies, but the file declares that it has none; kept")?;
+            note("undeclared-alpha", "the file declares no alpha, but the alpha channel varies; the channel was kept")?;
         }
         Ok(TgaAlpha::Kept)
     }

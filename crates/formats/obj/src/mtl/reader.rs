@@ -43,8 +43,7 @@ pub fn read(text: &[u8], file: &Arc<str>, options: &ParseOptions, warnings: &mut
 }
 
 fn line_too_long(line: &Line<'_>, allowed: u64) -> Fault {
-    let message =
-        format!("line of {} bytes is longer than the limit of {allowed} bytes (line_bytes)", line.bytes.len());
+    let message = format!("line of {} bytes is longer than the limit `line_bytes` ({allowed} bytes)", line.bytes.len());
     Fault { code: "line-length", message, expected: None, marked: 0..0, weight: MtlWeight::Limit("line_bytes") }
 }
 
@@ -128,7 +127,7 @@ impl MtlLibrary {
             return Err(statement.fault("duplicate-material", statement.last_range(), message));
         }
         if self.names.len() as u64 > self.limit {
-            let message = format!("more than the limit of {} materials (materials)", self.limit);
+            let message = format!("more materials than the limit `materials` ({})", self.limit);
             let fault = statement.fault("material-count", statement.last_range(), message);
             return Err(Fault { weight: MtlWeight::Limit("materials"), ..fault });
         }
@@ -250,7 +249,7 @@ fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
     if value.fract() == 0.0 && (0.0..=10.0).contains(&value) {
         return Ok(value as Illumination);
     }
-    let message = "invalid illumination model".to_owned();
+    let message = format!("invalid illumination model {}", s.last_quoted());
     let fault = s.fault("out-of-range", s.last_range(), message);
     Err(Fault { expected: Some("an integer from 0 to 10"), ..fault })
 }

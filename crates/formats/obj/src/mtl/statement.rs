@@ -107,6 +107,11 @@ impl<'a> Statement<'a> {
         self.last.clone()
     }
 
+    /// Returns the last word, quoted for messages.
+    pub fn last_quoted(&self) -> String {
+        quoted(&self.line[self.last.clone()])
+    }
+
     /// Returns the next word, even if it starts a comment.
     fn any_word(&self) -> Option<Range<usize>> {
         let rest = &self.line[self.at..self.end];
@@ -298,7 +303,7 @@ impl<'a> Statement<'a> {
         let bytes = range.len() as u64;
         if bytes > self.name_bytes {
             let message =
-                format!("name of {bytes} bytes is longer than the limit of {} bytes (name_bytes)", self.name_bytes);
+                format!("name of {bytes} bytes is longer than the limit `name_bytes` ({} bytes)", self.name_bytes);
             let fault = self.fault("name-length", range, message);
             return Err(Fault { weight: MtlWeight::Limit("name_bytes"), ..fault });
         }

@@ -110,7 +110,7 @@ impl PbrtScene<'_> {
         let undefined_materials = undefined(materials, defined.collect());
         let materials = undefined_materials.into_iter().map(|used| ("undefined-material", "material", used));
         for (code, what, (name, at)) in textures.chain(media).chain(materials) {
-            let message = format!("the {what} `{}` is not defined", shown(&name));
+            let message = format!("undefined {what} `{}`", shown(&name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
             self.warnings.note(self.options.faults, code, diagnostic)?;
         }

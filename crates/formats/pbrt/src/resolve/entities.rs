@@ -78,7 +78,7 @@ impl PbrtScene<'_> {
     #[cold]
     fn too_many(&mut self, spot: Spot, what: &str) -> Result<()> {
         let limit = self.options.limits.elements;
-        let message = format!("the scene has more {what} than the limit of {limit} (elements)");
+        let message = format!("the scene has more {what} than the limit `elements` ({limit})");
         self.limit(spot, message, &(limit_hint("elements") + " (at most 2^32 - 2)"))
     }
 
@@ -204,7 +204,7 @@ impl PbrtScene<'_> {
         let count = self.render.shapes.len();
         let Some(definition) = self.render.objects.get_mut(object as usize) else { return Ok(()) };
         if !definition.missing {
-            let message = format!("the object `{}` is already defined", shown(self.render.text(name)));
+            let message = format!("duplicate object `{}`; the first definition is used", shown(self.render.text(name)));
             return self.broken(spot, "redefined", message);
         }
         definition.missing = false;
@@ -392,7 +392,7 @@ impl PbrtScene<'_> {
             "spectrum" => true,
             "float" => false,
             "color" => {
-                let message = "the texture type `color` is from pbrt-v3 and older; pbrt-v4 calls it `spectrum`";
+                let message = "the texture type `color` is from pbrt-v3 or earlier; pbrt-v4 calls it `spectrum`";
                 let hint = format!("{}, or write `spectrum`", PbrtVersion::V3OrOlder.remedy());
                 let old = PbrtComplaint::at(event.spot, Weight::Broken, "old-syntax", message.into());
                 self.complaint(&PbrtComplaint { hint: Some(hint), ..old })?;
@@ -413,7 +413,7 @@ impl PbrtScene<'_> {
 
     #[cold]
     fn redefined(&mut self, name: Name, what: &str, spot: Spot) -> Result<()> {
-        let message = format!("the {what} `{}` is already defined", shown(self.render.text(name)));
+        let message = format!("duplicate {what} `{}`; the first definition is used", shown(self.render.text(name)));
         self.broken(spot, "redefined", message)
     }
 

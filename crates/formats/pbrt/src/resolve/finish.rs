@@ -46,14 +46,14 @@ impl PbrtScene<'_> {
         missing.sort_unstable_by_key(|&(object, _)| object);
         for (object, at) in missing {
             let name = self.render.objects.get(object as usize).map_or("", |object| self.render.text(object.name));
-            let message = format!("the object `{}` is not defined", shown(name));
+            let message = format!("undefined object `{}`", shown(name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
             self.warnings.broken(self.options.faults, "missing-object", diagnostic)?;
         }
         for &name in &self.entities.material_order {
             let Some(&at) = self.entities.material_uses.get(&name) else { continue };
             let name = self.render.text(name);
-            let message = format!("the material `{}` is not defined", shown(name));
+            let message = format!("undefined material `{}`", shown(name));
             let diagnostic = Diagnostic { place: self.place_of(at), ..Diagnostic::new(message).about(name) };
             self.warnings.note(self.options.faults, "undefined-material", diagnostic)?;
         }

@@ -187,8 +187,7 @@ impl<'a> PbrtScene<'a> {
             return Ok(());
         }
         let message = format!(
-            "repeated includes add {repeated_bytes} bytes of text, more than the limit of {limit} bytes \
-             (included_bytes)"
+            "repeated includes add {repeated_bytes} bytes of text, more than the limit `included_bytes` ({limit} bytes)"
         );
         let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message) };
         diagnostic.hint = Some(format!("{} to {repeated_bytes} or more", limit_hint("included_bytes")));
@@ -322,7 +321,7 @@ impl<'a> PbrtScene<'a> {
         }
         let limit = self.options.limits.files;
         if self.file_count >= limit {
-            let message = format!("the scene includes more than the limit of {limit} files (files)");
+            let message = format!("the scene includes more files than the limit `files` ({limit})");
             return self.limit(event.spot, message, &limit_hint("files"));
         }
         self.file_count += 1;
@@ -366,7 +365,8 @@ impl<'a> PbrtScene<'a> {
         };
         let name = self.library.file_name(frame.file);
         let message = format!("cannot read the file `{}`: {why}", names::shown(&name));
-        let mut diagnostic = Diagnostic { place: self.place_of(named), ..Diagnostic::new(message).about(&*name) };
+        let hint = error.diagnostic().hint.clone();
+        let mut diagnostic = Diagnostic { place: self.place_of(named), hint, ..Diagnostic::new(message).about(&*name) };
         self.add_chain(&mut diagnostic);
         self.warnings.broken(self.options.faults, "missing-file", diagnostic)
     }

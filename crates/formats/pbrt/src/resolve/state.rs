@@ -177,7 +177,7 @@ impl PbrtScene<'_> {
     #[cold]
     fn warn_of_old_scope(&mut self, spot: Spot) -> Result<()> {
         if !std::mem::replace(&mut self.warned_of_transform_begin, true) {
-            let message = "`TransformBegin` is from pbrt-v3 and older; it is read as `AttributeBegin`, as in pbrt-v4";
+            let message = "`TransformBegin` is from pbrt-v3 or earlier; it is read as `AttributeBegin`, as in pbrt-v4";
             self.note(spot, "transform-begin", message.into())?;
         }
         Ok(())
@@ -199,7 +199,7 @@ impl PbrtScene<'_> {
                 Some(&motion) => self.state.graphics.motion = motion,
                 None => {
                     let name = polyhaul_model::names::shown(content.text(event.a)).into_owned();
-                    let message = format!("the coordinate system `{name}` is not defined; directive skipped");
+                    let message = format!("undefined coordinate system `{name}`; directive skipped");
                     self.note(event.spot, "missing-coordinate-system", message)?;
                 }
             },
@@ -290,7 +290,7 @@ impl PbrtScene<'_> {
             return self.broken(spot, "unmatched-end", "`ObjectEnd` without `ObjectBegin`".into());
         }
         // A note rather than an error, as in pbrt.
-        self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; skipped".into())
+        self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; directive skipped".into())
     }
 
     /// Reports scopes left open at the end of a scene or an imported file.
@@ -301,7 +301,7 @@ impl PbrtScene<'_> {
         let name = if scope.is_object { "ObjectBegin" } else { "AttributeBegin" };
         let place = self.place_of(scope.at);
         let count = self.state.scopes.len() - self.state.open_from;
-        let others = if count > 1 { format!(" (the last of {count} open scopes)") } else { String::new() };
+        let others = if count > 1 { format!(" (the innermost of {count} open scopes)") } else { String::new() };
         if scope.is_object {
             self.end_object();
         }

@@ -10,13 +10,13 @@ use super::materials::ShapeParameters;
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_geometry::exact::rounded;
 use polyhaul_geometry::linear::{IDENTITY32, IDENTITY64};
-use polyhaul_geometry::losses::{LeftOut, note_left_out};
-use polyhaul_geometry::parts::{columns, loose_vertices, tables};
+use polyhaul_geometry::losses::{LeftOut, note_dropped, note_left_out};
+use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, loose_vertices, tables};
 use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Diagnostic, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::render::{MaterialUse, Motion, ParameterType, Render, ShapeState, Step, Transform};
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted, grouped};
 use polyhaul_model::{Bounds, MapKind, Material, Mesh, NONE, Object, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_spill::paced;
@@ -36,7 +36,7 @@ pub fn from_meshes(
         builder: Builder::default(),
         looks: Vec::new(),
         defined: HashSet::new(),
-        nameless: LeftOut::new("left-out-names", "object names", 0),
+        nameless: LeftOut::new("left-out-names", ["object name", "object names"], 0),
         normals: 0,
         run,
     };
@@ -59,15 +59,21 @@ pub fn from_meshes(
     };
     let approximated = names(&|material| !material.missing && !is_exact(material));
     let listed = names::listed(&approximated);
-    let message = format!("pbrt cannot store these materials exactly: {} approximated: {listed}", approximated.len());
     let count = approximated.len() as u64;
+    let words = ["material was approximated", "materials were approximated"];
+    let message = format!("{} for pbrt: {listed}", counted(count, words));
     let named = approximated.into_iter().take(names::MAX_LISTED).map(str::to_owned).collect();
     warnings.push_many("changed-materials", count, Diagnostic { names: named, ..Diagnostic::new(message) });
     let undefined = names(&|material| material.missing && !material.name.is_empty());
+    let undefined_names = ["name of an undefined material", "names of undefined materials"];
+    let partial_normals = [
+        "normal of a shape in which some vertices lack normals",
+        "normals of shapes in which some vertices lack normals",
+    ];
     let kinds = [
-        LeftOut::named("left-out-materials", "names of undefined materials", undefined),
+        LeftOut::named("left-out-materials", undefined_names, undefined),
         converter.nameless,
-        LeftOut::new("left-out-normals", "normals of shapes in which some vertices lack normals", converter.normals),
+        LeftOut::new("left-out-normals", partial_normals, converter.normals),
     ];
     note_left_out("pbrt", kinds, "", &mut warnings);
     Ok((converter.builder.finish(), warnings))
@@ -88,16 +94,19 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
     }
     let sum = |count: fn(&Mesh) -> usize| paced(&scene.meshes).map(|mesh| count(mesh) as u64).sum::<u64>();
     let kinds = [
-        ("left-out-colors", "vertex colors", sum(|mesh| mesh.colors.len())),
-        ("left-out-lines", "lines", sum(|mesh| mesh.lines.len())),
-        ("left-out-points", "points", sum(|mesh| mesh.points.len())),
-        ("left-out-curves", "free-form curves", sum(|mesh| mesh.curves.len())),
-        ("left-out-vertices", "vertices not used by a face", loose),
-        ("left-out-smoothing", "smoothing", sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
-        ("left-out-sharp-edges", "sharp edges", sum(|mesh| mesh.sharp_edges.len())),
-        ("left-out-weights", "position weights", sum(|mesh| mesh.position_weights.len())),
-        ("left-out-uv-depths", "third uv coordinates", sum(|mesh| mesh.uv_depths.len())),
-        ("left-out-remarks", "comments", (scene.comments.len() + scene.infos.len()) as u64),
+        ("left-out-colors", ["vertex color", "vertex colors"], sum(|mesh| mesh.colors.len())),
+        ("left-out-lines", ["line", "lines"], sum(|mesh| mesh.lines.len())),
+        ("left-out-points", ["point", "points"], sum(|mesh| mesh.points.len())),
+        ("left-out-curves", ["free-form curve", "free-form curves"], sum(|mesh| mesh.curves.len())),
+        ("left-out-vertices", ["vertex not used by a face", "vertices not used by a face"], loose),
+        (
+            "left-out-smoothing",
+            ["smoothing setting", "smoothing settings"],
+            sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len())),
+        ),
+        ("left-out-sharp-edges", ["sharp edge", "sharp edges"], sum(|mesh| mesh.sharp_edges.len())),
+        ("left-out-weights", ["position weight", "position weights"], sum(|mesh| mesh.position_weights.len())),
+        ("left-out-uv-depths", THIRD_COORDINATES, sum(|mesh| mesh.uv_depths.len())),
     ];
     let groups = paced(&scene.meshes).flat_map(|mesh| mesh.groups.iter().map(String::as_str));
     let vertex_groups =
@@ -105,10 +114,13 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
     let named = [
         columns(paced(&scene.meshes), |_| false),
         tables(scene),
-        LeftOut::named("left-out-groups", "face groups", groups),
-        LeftOut::named("left-out-vertex-groups", "vertex groups", vertex_groups),
+        LeftOut::named("left-out-groups", ["face group", "face groups"], groups),
+        LeftOut::named("left-out-vertex-groups", ["vertex group", "vertex groups"], vertex_groups),
     ];
     note_left_out("pbrt", kinds.map(LeftOut::from).into_iter().chain(named), "", warnings);
+    let comments = (scene.comments.len() + scene.infos.len()) as u64;
+    let comments = [("left-out-remarks", ["comment", "comments"], comments)];
+    note_dropped(", which polyhaul does not write to pbrt", comments, "", warnings);
     Ok(())
 }
 
@@ -196,8 +208,9 @@ impl Converter<'_> {
             *counts.entry(keyword).or_default() += 1;
         }
         for (keyword, count) in counts {
-            let message =
-                format!("dropped texture maps that pbrt materials cannot use: {count} `{}`", names::shown(keyword));
+            let keyword = names::shown(keyword);
+            let maps = if count == 1 { "map" } else { "maps" };
+            let message = format!("dropped {} `{keyword}` {maps}, which pbrt materials cannot use", grouped(count));
             warnings.push_many("left-out-textures", count, Diagnostic::new(message));
         }
     }

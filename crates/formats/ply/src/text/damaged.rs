@@ -176,7 +176,7 @@ impl LineTaker<'_, '_, '_> {
         let Some((number, row, _)) = self.job.order.find(self.serial.row) else { return Ok(()) };
         if self.damage.first_row.is_none() {
             let said = self.job.fault_diagnostic(self.slot, word.clone(), fault, row);
-            self.damage.first_row = Some(Diagnostic { message: format!("{}; skipped", said.message), ..said });
+            self.damage.first_row = Some(Diagnostic { message: format!("skipped a row: {}", said.message), ..said });
         }
         try_push(&mut self.damage.rows, (number, row), "rows")?;
         self.open(number, row, word.start)?;

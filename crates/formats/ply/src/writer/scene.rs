@@ -18,7 +18,7 @@ use crate::vectors::{self, component_name};
 use polyhaul_geometry::lines::edge_count;
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts;
-use polyhaul_geometry::parts::{Part, homeless, homes, is_between_bytes, named};
+use polyhaul_geometry::parts::{Part, THIRD_COORDINATES, homeless, homes, is_between_bytes, named};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::options::{Dialect, PlyWriteOptions};
 use polyhaul_model::warnings::Warnings;
@@ -40,7 +40,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     let textures = PlyTextures::new(job, &faces)?;
     let kinds = textures.left_out(job.materials).into_iter().chain(homeless(parts, &[]));
     let depths = homes(parts).map(|part| part.mesh.uv_depths.len() as u64).sum();
-    let others = [named(parts), LeftOut::new("left-out-uv-depths", "third uv coordinates", depths)];
+    let others = [named(parts), LeftOut::new("left-out-uv-depths", THIRD_COORDINATES, depths)];
     note_left_out("PLY", kinds.chain(others), job.output, warnings);
     super::note_losses(&scene.tables, [&scene.comments, &scene.infos], job.output, warnings);
     let splits = splits(job)?;
@@ -497,8 +497,11 @@ impl<'a> PlyColumns<'a> {
                     None => try_push(&mut columns.all, (column.name.as_str(), need), "the plan")?,
                 }
             }
-            let what = "columns whose names are already used by properties";
-            note_left_out("PLY", [LeftOut::named("left-out-columns", what, left_out)], output, warnings);
+            let nouns = [
+                "column whose name is already used by a property",
+                "columns whose names are already used by properties",
+            ];
+            note_left_out("PLY", [LeftOut::named("left-out-columns", nouns, left_out)], output, warnings);
         }
         Ok(columns)
     }

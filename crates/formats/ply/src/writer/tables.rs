@@ -63,7 +63,8 @@ fn row_count(table: &Table) -> usize {
 pub fn note_losses(tables: &[Table], remarks: [&[String]; 2], output: &str, warnings: &mut Warnings) {
     super::note_remarks(remarks, output, warnings);
     let dropped = tables.iter().map(|table| (table.row_count - row_count(table)) as u64).sum();
-    note_left_out("PLY", [("element-left-out", "rows without properties", dropped)], output, warnings);
+    let nouns = ["row without properties", "rows without properties"];
+    note_left_out("PLY", [("element-left-out", nouns, dropped)], output, warnings);
 }
 
 /// Writes tables in parts.

@@ -69,10 +69,11 @@ impl PlyTextures {
 
     /// Returns the parts of materials that PLY cannot store.
     pub(super) fn left_out(&self, materials: &[Material]) -> [LeftOut; 4] {
-        let mut whole = LeftOut::new("left-out-materials", "materials", 0);
-        let mut maps = LeftOut::new("left-out-maps", "texture maps other than a diffuse map", 0);
-        let mut properties = LeftOut::new("left-out-material-properties", "properties of materials", 0);
-        let mut names = LeftOut::new("left-out-names", "material names", 0);
+        let mut whole = LeftOut::new("left-out-materials", ["material", "materials"], 0);
+        let mut maps = LeftOut::new("left-out-maps", ["non-diffuse texture map", "non-diffuse texture maps"], 0);
+        let of_materials = ["property of a material", "properties of materials"];
+        let mut properties = LeftOut::new("left-out-material-properties", of_materials, 0);
+        let mut names = LeftOut::new("left-out-names", ["material name", "material names"], 0);
         for (number, material) in materials.iter().enumerate() {
             let stored = diffuse_map(material).filter(|_| self.is_stored.get(number) == Some(&true));
             let Some(stored) = stored else {

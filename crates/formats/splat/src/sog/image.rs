@@ -106,8 +106,8 @@ fn pixel_chunk(name: &Arc<str>, file: &[u8]) -> Result<Range<usize>> {
 }
 
 fn unsupported(name: &Arc<str>, at: u64, message: &str) -> Error {
-    let error = Diagnostic::at(name, at, message).into_error(ErrorKind::Unsupported);
-    error.with_hint("SOG images must be lossless WebP")
+    let expected = Some("lossless WebP".to_owned());
+    Diagnostic { expected, ..Diagnostic::at(name, at, message) }.into_error(ErrorKind::Unsupported)
 }
 
 /// Removes all other chunks and sets the alpha bit, so that the decoder produces RGBA directly and nothing is copied.

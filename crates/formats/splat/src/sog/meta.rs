@@ -131,7 +131,11 @@ fn invalid(error: &serde_json::Error, file: &Arc<str>) -> Error {
     let line = Some(error.line().max(1) as u64);
     let column = Some(error.column().max(1) as u64);
     let place = Place { file: file.clone(), line, column, ..Place::default() };
-    let message = format!("invalid SOG: {}", names::shown(what));
+    let subject = if error.is_data() { "SOG" } else { "JSON" };
+    let message = match what.strip_prefix("EOF while parsing ") {
+        Some(part) => format!("invalid {subject}: unexpected end of file in {part}"),
+        None => format!("invalid {subject}: {}", names::shown(what)),
+    };
     Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
 }
 
@@ -140,7 +144,7 @@ fn checked_count(count: u64, file: &Arc<str>, limits: &Limits) -> Result<usize> 
     match usize::try_from(count) {
         Ok(checked) if count <= limit => Ok(checked),
         _ => {
-            let message = format!("more splats than the limit of {limit} (elements)");
+            let message = format!("more splats than the limit `elements` ({limit})");
             let error = in_file(file, message).into_error(ErrorKind::Limit);
             Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
         }

@@ -97,7 +97,7 @@ fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Resu
     // One byte beyond the limit shows that the text exceeds it.
     bytes.read_as_claimed(0, max_bytes.saturating_add(1), &mut text)?;
     if text.len() > max_bytes {
-        let message = format!("the SOG JSON is longer than the limit of {limit} bytes (header_bytes)");
+        let message = format!("the SOG JSON is longer than the limit `header_bytes` ({limit} bytes)");
         return Err(Diagnostic::at(file, limit, message)
             .into_error(ErrorKind::Limit)
             .with_hint(limit_hint("header_bytes")));

@@ -74,7 +74,7 @@ impl SpzHeader {
         }
         let limit = limits.elements.min(u64::from(u32::MAX) - 1);
         if u64::from(count) > limit {
-            let message = format!("more splats than the limit of {limit} (elements)");
+            let message = format!("more splats than the limit `elements` ({limit})");
             let error: Error = Diagnostic::at(&name, 8, message).into_error(ErrorKind::Limit);
             return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
         }

@@ -199,8 +199,11 @@ impl SpzReader<'_> {
         for (attribute, sizes) in present.into_iter().zip(sizes.iter()) {
             let [packed, plain] =
                 [0, 8].map(|at| sizes[at..at + 8].iter().rev().fold(0, |size, &byte| size << 8 | u64::from(byte)));
-            if plain != self.bytes(attribute) as u64 * count as u64 {
-                let message = format!("the stream of {} has {plain} bytes for {count} splats", attribute.name());
+            let expected = self.bytes(attribute) as u64 * count as u64;
+            if plain != expected {
+                let name_of_stream = attribute.name();
+                let message =
+                    format!("the stream of {name_of_stream} has {plain} bytes; expected {expected} for {count} splats");
                 return Err(fault(&name, table, message));
             }
             self.stream(attribute, packed, source, feed)?;

@@ -11,7 +11,7 @@
 
 use super::literal::{Literal, parse};
 use polyhaul_model::Scalar;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint, truncated, try_push};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
 use std::sync::Arc;
@@ -48,6 +48,9 @@ const MAX_BYTES: u32 = 16 << 20;
 
 /// Returns the size of the header and its offset, given the first [`MAX_PREFIX`] bytes, or fewer at the end of a file.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
+    if bytes.is_empty() {
+        return Err(truncated(file, 0, "the header"));
+    }
     let [b'\x93', b'N', b'U', b'M', b'P', b'Y', major, _minor, rest @ ..] = bytes else {
         let error = Diagnostic::at(file, 0, "not an npy file: it does not start with \\x93NUMPY");
         return Err(error.into_error(ErrorKind::Malformed));
@@ -56,7 +59,7 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
         (1, [a, b, ..]) => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         (2 | 3, [a, b, c, d, ..]) => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
         (1..=3, _) => {
-            return Err(fault(file, bytes.len() as u64, "unexpected end of file in the header"));
+            return Err(truncated(file, bytes.len() as u64, "the header"));
         }
         (major, _) => {
             let message = format!("unsupported npy version {major}; expected 1 to 3");
@@ -105,7 +108,7 @@ pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limit
         }
     };
     let too_many = |what: &str, limit: u64| {
-        let message = format!("more {what} than the limit of {limit} ({what})");
+        let message = format!("more {what} than the limit `{what}` ({limit})");
         Diagnostic::at(file, start as u64, message).into_error(ErrorKind::Limit).with_hint(limit_hint(what))
     };
     if row_count > limits.elements || usize::try_from(row_count).is_err() {

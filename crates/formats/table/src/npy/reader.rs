@@ -6,7 +6,7 @@ use super::header::{MAGIC, MAX_PREFIX, NpyField, NpyHeader, header, prefix};
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model as model;
 use polyhaul_model::Table;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, planted, truncated, try_push};
 use polyhaul_model::options::{ColumnName, ColumnTypes, TableReadOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::bytes::Bytes;
@@ -113,7 +113,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableR
         text.try_reserve_exact(part).map_err(|_| Error::memory("a header"))?;
         text.resize(at + part, 0);
         if bytes.read((start + at) as u64, &mut text[at..])? < part {
-            return Err(fault(file, (start + at) as u64, "unexpected end of file in the header"));
+            return Err(truncated(file, (start + at) as u64, "the header"));
         }
     }
     header(&text, start, file, &options.limits)

@@ -62,7 +62,7 @@ fn channels_are_compared_by_name_and_value() {
     assert_eq!(differences([("a.exr", &floats), ("b.exr", &halves)]), []);
     let other = with("Z", ChannelSamples::F32([0.5, 8.0].into()));
     let listed = differences([("a.exr", &floats), ("b.exr", &other)]);
-    assert_eq!(listed, [("channels", "channels `Z`: 1 values differ, by 1e0 at most, at pixel 1,0".into())]);
+    assert_eq!(listed, [("channels", "channels `Z`: 1 value differs, by 1e0 at most, at pixel 1,0".into())]);
     let listed = differences([("a.exr", &floats), ("b.exr", &with("id", ChannelSamples::U32([1, 2].into())))]);
     let expected = ["channels: 1 only in the first file: `Z`", "channels: 1 only in the second file: `id`"];
     assert_eq!(listed, expected.map(|message| ("channels", message.to_owned())));

@@ -59,7 +59,7 @@ fn a_block_larger_than_the_memory_limit_is_refused() {
     let bytes = file("openexr/zip_half");
     let error = crate::images::load("x.exr", bytes.clone(), &ReadOptions::default().with_run(run)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit);
-    assert!(error.to_string().contains("(memory_limit)"), "{error}");
+    assert!(error.to_string().contains("`memory_limit`"), "{error}");
     // 16 rows of 21 pixels with three 16-bit floats.
     let run = RunOptions::default().with_memory_limit(2016);
     assert!(crate::images::load("x.exr", bytes, &ReadOptions::default().with_run(run)).is_ok());

@@ -50,10 +50,10 @@ fn light_becomes_bytes_of_srgb() {
     assert_eq!(
         messages(&report),
         [
-            "1 sample above 1 clamped to 1 in tga",
-            "1 sample below 0 clamped to 0 in tga",
-            "1 sample with NaN replaced by 0 in tga",
-            "1 sample rounded to 8 bits in tga"
+            "1 sample above 1 was clamped to 1",
+            "1 sample below 0 was clamped to 0",
+            "1 NaN sample was replaced by 0",
+            "1 sample was rounded to 8 bits"
         ]
     );
 }
@@ -104,21 +104,21 @@ fn bytes_survive_more_bits() {
 fn rounding_is_counted() {
     let style = ImageWriteOptions::default();
     let wide = image(Channels::Rgb, Samples::U16([257, 258, 0].into()), ColorSpace::Srgb);
-    assert_eq!(noted(&wide, Format::Tga, style), ["1 sample rounded to 8 bits in tga"]);
+    assert_eq!(noted(&wide, Format::Tga, style), ["1 sample was rounded to 8 bits"]);
     assert!(noted(&wide, Format::Png, style).is_empty());
-    let half = "1 sample rounded to 16-bit floats in exr; use `--exr-float` to store 32-bit floats";
+    let half = "1 sample was rounded to 16-bit floats; use `--exr-float` to store 32-bit floats";
     let light = |samples: [f32; 3]| image(Channels::Rgb, Samples::F32(samples.into()), ColorSpace::Linear);
     assert_eq!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, style), [half]);
     assert!(noted(&light([0.5, 0.1, 1.0]), Format::Exr, style.with_exr_float(true)).is_empty());
-    assert_eq!(noted(&light([0.5, 0.0, 1.0]), Format::Png, style), ["1 sample rounded to 16 bits in png"]);
-    let hdr = "1 pixel rounded in hdr, which stores 8 bits per color and a shared exponent";
+    assert_eq!(noted(&light([0.5, 0.0, 1.0]), Format::Png, style), ["1 sample was rounded to 16 bits"]);
+    let hdr = "1 pixel was rounded: HDR stores 8 bits per channel and a shared exponent";
     assert_eq!(noted(&light([0.5, 0.001, 1.0]), Format::Hdr, style), [hdr]);
     assert!(noted(&light([0.5, 0.25, 7.0]), Format::Hdr, style).is_empty());
     let wild = noted(&light([-0.5, f32::NAN, f32::INFINITY]), Format::Hdr, style);
     assert_eq!(wild.len(), 3, "{wild:?}");
     // A linear byte is not an sRGB byte.
     let linear = image(Channels::Gray, Samples::U8([0, 1, 255].into()), ColorSpace::Linear);
-    assert_eq!(noted(&linear, Format::Tga, style), ["1 sample rounded to 8 bits in tga"]);
+    assert_eq!(noted(&linear, Format::Tga, style), ["1 sample was rounded to 8 bits"]);
     assert_eq!(noted(&linear, Format::Jpeg, style), ["JPEG is lossy: 3 pixels are approximate"]);
     // Many pieces, on many threads.
     let samples = (0..3 * 40_000).map(|at| (at % 7919) as f32 / 7919.0).collect();
@@ -141,16 +141,16 @@ fn alpha_that_hides_nothing_is_no_loss() {
 fn colours_that_alpha_hides_are_counted() {
     let style = ImageWriteOptions::default();
     let straight = image(Channels::Rgba, Samples::U8([1, 2, 3, 0, 0, 0, 0, 0, 9, 9, 9, 9].into()), ColorSpace::Srgb);
-    let expected = "colors of 1 fully transparent pixel became black: exr stores premultiplied colors";
+    let expected = "the colors of 1 fully transparent pixel became black: EXR stores premultiplied colors";
     assert_eq!(noted(&straight, Format::Exr, style), [expected]);
     assert!(noted(&straight, Format::Tga, style).is_empty());
     let multiplied = Image { premultiplied: true, ..straight.clone() };
-    let expected = "colors of 1 fully transparent pixel became black: png stores straight colors";
+    let expected = "the colors of 1 fully transparent pixel became black: PNG stores straight colors";
     assert_eq!(noted(&multiplied, Format::Png, style), [expected]);
     assert!(noted(&multiplied, Format::Exr, style).is_empty());
     let samples = Samples::U8([200, 50, 25, 100].into());
     let multiplied = Image { premultiplied: true, ..image(Channels::Rgba, samples, ColorSpace::Srgb) };
-    let expected = ["1 sample above alpha clamped to alpha in png", "2 samples rounded when divided by alpha in png"];
+    let expected = ["1 sample above alpha was clamped to alpha", "2 samples were rounded when divided by alpha"];
     assert_eq!(noted(&multiplied, Format::Png, style), expected);
 }
 

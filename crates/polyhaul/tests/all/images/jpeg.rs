@@ -377,7 +377,7 @@ fn pixels_out_of_nearly_nothing_are_refused() {
         for load in [crate::images::load, load_stream] {
             let error = load("x.jpg", bytes.clone(), &ReadOptions::default()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Limit, "{error} of {size}");
-            assert!(error.to_string().contains("(image_ratio)"), "{error}");
+            assert!(error.to_string().contains("`image_ratio`"), "{error}");
         }
     }
 }

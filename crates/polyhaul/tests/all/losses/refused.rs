@@ -34,7 +34,7 @@ fn obj(written: &[u8], path: &Path) -> Vec<String> {
         match keyword {
             "usemtl" | "mtllib" if is_empty => faults.push(format!("`{keyword}` has no name")),
             "usemtl" if name != "(null)" && defined.as_ref().is_some_and(|names| !names.contains(name)) => {
-                faults.push(format!("the material `{name}` is not defined"));
+                faults.push(format!("undefined material `{name}`"));
             }
             _ => {}
         }

@@ -47,14 +47,14 @@ fn both(text: &str, name: &str, format: Format, strict: Strict) -> (Error, Repor
 #[test]
 fn a_loss_is_an_error_that_names_it_and_its_count() {
     let cases = [
-        (OBJ, "a.obj", Format::Stl, Strict::All, "materials: 1 "),
-        (OBJ, "a.obj", Format::Ply, Strict::All, "materials: 1 "),
-        (PLY, "a.ply", Format::Obj, Strict::All, "vertex and face columns: 1 "),
-        (PLY, "a.ply", Format::Csv, Strict::Losses, "more than one element: 1 "),
-        (PLY, "a.ply", Format::Xyz, Strict::Losses, "more than one element: 1 "),
-        (PBRT, "a.pbrt", Format::Obj, Strict::Losses, "shapes of class"),
-        (PBRT, "a.pbrt", Format::Obj, Strict::All, "lights: 1 "),
-        (PBRT, "a.pbrt", Format::Ply, Strict::All, "lights: 1 "),
+        (OBJ, "a.obj", Format::Stl, Strict::All, "dropped 1 material, which STL cannot store"),
+        (OBJ, "a.obj", Format::Ply, Strict::All, "dropped 1 material, which PLY cannot store"),
+        (PLY, "a.ply", Format::Obj, Strict::All, "dropped 1 vertex or face column, which OBJ cannot store"),
+        (PLY, "a.ply", Format::Csv, Strict::Losses, "dropped 1 further element, which CSV cannot store"),
+        (PLY, "a.ply", Format::Xyz, Strict::Losses, "dropped 1 further element, which XYZ cannot store"),
+        (PBRT, "a.pbrt", Format::Obj, Strict::Losses, "dropped 1 shape of type"),
+        (PBRT, "a.pbrt", Format::Obj, Strict::All, "dropped 1 light, which cannot be converted to meshes"),
+        (PBRT, "a.pbrt", Format::Ply, Strict::All, "dropped 1 light, which cannot be converted to meshes"),
     ];
     for (text, name, format, strict, said) in cases {
         let (error, report) = both(text, name, format, strict);
@@ -87,7 +87,10 @@ fn what_everybody_expects_is_only_a_note() {
     }
     // A table could have uv columns.
     let (error, _) = both(CUBE, "a.obj", Format::Csv, Strict::Losses);
-    assert!(error.to_string().contains("left-out-normals: 1") && error.to_string().contains("uvs: 4"), "{error}");
+    assert!(
+        error.to_string().contains("left-out-normals: 1") && error.to_string().contains("dropped 4 UVs,"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -97,7 +100,7 @@ fn allowed_kinds_pass() {
         let allow = KindSet::parse(codes).unwrap();
         try_converted(memory(CUBE, "a.obj"), &read.clone().with_allow(allow), &write.clone().with_allow(allow))
     };
-    assert!(convert("left-out-uvs").unwrap_err().to_string().contains("normals: 1 dropped"));
+    assert!(convert("left-out-uvs").unwrap_err().to_string().contains("dropped 1 normal,"));
     assert_eq!(convert("left-out-uvs,left-out-normals").unwrap().1.warnings.counts()["left-out-uvs"], 4);
 }
 

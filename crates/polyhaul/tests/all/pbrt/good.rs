@@ -66,7 +66,7 @@ fn what_pbrt_v3_said_is_an_error_with_a_hint_or_taken_with_warnings() {
     let path = || Input::Path(data("good/08_worldend_v3.pbrt"));
     let error = Reader::new(path()).options(&options(1, None)).scene().unwrap_err();
     assert!(
-        error.to_string().contains("08_worldend_v3.pbrt:7:21: the type `color` is from pbrt-v3 and older"),
+        error.to_string().contains("08_worldend_v3.pbrt:7:21: the type `color` is from pbrt-v3 or earlier"),
         "{error}"
     );
     assert_eq!(
@@ -150,10 +150,10 @@ const BAD: [(&str, &str); 42] = [
     ("include_missing", "3:1: cannot read the file `"),
     ("include_self", "1:1: cannot read the file `"),
     ("include_traversal", "3:1: cannot read the file `../../../../../../etc/passwd`: it is outside"),
-    ("instance_undefined", "3:1: the object `nope` is not defined"),
+    ("instance_undefined", "3:1: undefined object `nope`"),
     ("int_as_float", "3:44: `1.5` is not an integer"),
     ("int_overflow", "3:46: `99999999999` does not fit in a 32-bit integer"),
-    ("lookat_8", "1:1: `LookAt` needs 9 numbers, found 8"),
+    ("lookat_8", "1:1: `LookAt` has 8 numbers; expected 9"),
     ("missing_bracket", "3:31: this list is not closed with `]`"),
     ("missing_value", "3:16: this parameter has no values"),
     ("mixed_values", "3:35: expected numbers, found a string"),
@@ -164,7 +164,7 @@ const BAD: [(&str, &str); 42] = [
     ("zeros", "3:1: `Shape?` is not a pbrt directive"),
     ("object_nested", "4:1: `ObjectBegin` is not allowed"),
     ("object_unclosed", "5:1: `ObjectBegin` at"),
-    ("p_not_multiple_of_3", "3:50: type `point3` needs a multiple of 3 numbers, found 8"),
+    ("p_not_multiple_of_3", "3:50: this `point3` has 8 numbers; expected a multiple of 3"),
     ("plymesh_missing", "missing-mesh"),
     ("shape_before_world", "1:1: `Shape` is allowed only after"),
     ("token_200k", "3:1: `AAAAAA"),
@@ -173,7 +173,7 @@ const BAD: [(&str, &str); 42] = [
     ("unterminated_string", "3:7: this string is not terminated"),
     ("unterminated_string_eof", "3:7: this string is not terminated"),
     ("world_twice", "3:1: repeated `WorldBegin`"),
-    ("worldend", "4:1: `WorldEnd` is a directive of pbrt-v3 and older, not of pbrt-v4"),
+    ("worldend", "4:1: `WorldEnd` is a directive of pbrt-v3 or earlier, not of pbrt-v4"),
     ("include_b", "include_a.pbrt:1:1: cannot read the file `"),
     ("include_self", "1:1: cannot read the file `include_self.pbrt`"),
 ];

@@ -38,12 +38,15 @@ const OUTCOMES: [(Trap, &str); 33] = [
     (Trap::Comments, "0 shapes"),
     (Trap::Blank, "0 shapes"),
     (Trap::DeepAttributes, "0 shapes"),
-    (Trap::OpenAttributes, "3005:1 `AttributeBegin` at x.pbrt:3003:1 is not closed (the last of 3000 open scopes) | 1"),
+    (
+        Trap::OpenAttributes,
+        "3005:1 `AttributeBegin` at x.pbrt:3003:1 is not closed (the innermost of 3000 open scopes) | 1",
+    ),
     (Trap::DeepTransforms, "0 shapes, transform-begin 1"),
     (Trap::ClosingAttributes, "0 shapes, unmatched-end 3000"),
     (Trap::NestedObjects, "5:1 `ObjectBegin` is not allowed between `ObjectBegin` and `ObjectEnd` | 5998"),
     (Trap::EmptyObjects, "0 shapes, 3000 objects"),
-    (Trap::UnknownInstances, "4:1 the object `0` is not defined | 3000"),
+    (Trap::UnknownInstances, "4:1 undefined object `0` | 3000"),
     (Trap::InstancesInObjects, "5:17 `ObjectInstance` is not allowed between `ObjectBegin` and `ObjectEnd` | 6000"),
     (Trap::Materials, "0 shapes"),
     (Trap::CoordinateSystems, "0 shapes"),
@@ -112,11 +115,11 @@ fn unclosed_constructs_are_reported_where_they_start() {
         ("WorldBegin\nShape \"a\" \"float x\"", "2:11: this parameter has no values"),
         ("WorldBegin\nShape \"a\" \"bool x\" [ true", "2:20: this list is not closed with `]`"),
         ("WorldBegin\nShape \"a\" \"integer x\" [ 1\nShape", "2:23: this list is not closed with `]`"),
-        ("WorldBegin\nTranslate 1 2", "2:1: `Translate` needs 3 numbers, found 2"),
+        ("WorldBegin\nTranslate 1 2", "2:1: `Translate` has 2 numbers; expected 3"),
         ("WorldBegin\nShape", "2:1: `Shape` is incomplete"),
         (
             "WorldBegin\nAttributeBegin\n ObjectBegin \"o\" # open",
-            "3:24: `ObjectBegin` at x.pbrt:3:2 is not closed (the last of 2 open scopes)",
+            "3:24: `ObjectBegin` at x.pbrt:3:2 is not closed (the innermost of 2 open scopes)",
         ),
         ("Camera \"perspective\"\n", "2:1: the scene has no `WorldBegin`"),
         ("", "1:1: the scene has no `WorldBegin`"),
@@ -219,7 +222,7 @@ fn a_million_includes_are_limited_and_twenty_thousand_may_be_allowed() {
             let error = file(path.clone(), &options(threads, None)).unwrap_err();
             assert_eq!((error.kind(), error.place().line), (ErrorKind::Limit, Some(10_004)), "{error}");
             assert!(
-                error.to_string().contains("the scene includes more than the limit of 10000 files (files)"),
+                error.to_string().contains("the scene includes more files than the limit `files` (10000)"),
                 "{error}"
             );
             assert_eq!(error.diagnostic().hint.as_deref(), Some("raise the limit `files`"));

@@ -11,11 +11,11 @@ fn directives_of_old_versions_say_which_version_it_is_and_what_to_run() {
         ("SearchPath \"textures\"\nWorldBegin", "pbrt-v1"),
         (
             "LookAt 0 0 0 0 0 1 0 1 0\nSurfaceIntegrator \"path\" \"integer maxdepth\" [5]\nWorldBegin",
-            "pbrt-v1 and pbrt-v2",
+            "pbrt-v1 or pbrt-v2",
         ),
-        ("VolumeIntegrator \"emission\"\nWorldBegin", "pbrt-v1 and pbrt-v2"),
+        ("VolumeIntegrator \"emission\"\nWorldBegin", "pbrt-v1 or pbrt-v2"),
         ("Renderer \"metropolis\"\nWorldBegin", "pbrt-v2"),
-        ("WorldBegin\nVolume \"homogeneous\" \"color sigma_a\" [1 1 1]", "pbrt-v1 and pbrt-v2"),
+        ("WorldBegin\nVolume \"homogeneous\" \"color sigma_a\" [1 1 1]", "pbrt-v1 or pbrt-v2"),
     ];
     for (scene, version) in cases {
         for chunk_bytes in [None, Some(1), Some(20)] {
@@ -41,7 +41,7 @@ fn syntax_of_pbrt_v3_says_how_to_upgrade() {
         "WorldBegin Material \"m\" \"xyz Kd\" [ 1 2 3 ]",
     ] {
         let error = text(scene, &options(2, None)).unwrap_err();
-        assert!(error.to_string().contains("pbrt-v3 and older"), "{error}");
+        assert!(error.to_string().contains("pbrt-v3 or earlier"), "{error}");
         assert!(error.diagnostic().hint.as_ref().unwrap().starts_with(UPGRADE), "{error}");
     }
 }
@@ -51,25 +51,25 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
     let cases = [
         (
             "WorldBegin\nMaterial \"matte\"\nMaterial \"plastic\"\nShape \"sphere\"",
-            "2:1: the material `matte` is from pbrt-v3 and older",
+            "2:1: the material `matte` is from pbrt-v3 or earlier",
         ),
         (
             "WorldBegin\nMakeNamedMaterial \"a\" \"string type\" \"disney\"",
             "2:1: the material `disney` is from pbrt-v3 and",
         ),
-        ("WorldBegin\nMaterial \"shinymetal\"", "2:1: the material `shinymetal` is from pbrt-v1 and pbrt-v2 and"),
-        ("Film \"image\"\nWorldBegin\nMaterial \"uber\"", "1:1: the film `image` is from pbrt-v3 and older"),
-        ("Camera \"environment\"\nWorldBegin", "1:1: the camera `environment` is from pbrt-v3 and older"),
+        ("WorldBegin\nMaterial \"shinymetal\"", "2:1: the material `shinymetal` is from pbrt-v1 or pbrt-v2 and"),
+        ("Film \"image\"\nWorldBegin\nMaterial \"uber\"", "1:1: the film `image` is from pbrt-v3 or earlier"),
+        ("Camera \"environment\"\nWorldBegin", "1:1: the camera `environment` is from pbrt-v3 or earlier"),
         ("Sampler \"02sequence\"\nWorldBegin", "1:1: the sampler `02sequence` is from pbrt-v3 and"),
-        ("Accelerator \"grid\"\nWorldBegin", "1:1: the accelerator `grid` is from pbrt-v1 and pbrt-v2 and"),
+        ("Accelerator \"grid\"\nWorldBegin", "1:1: the accelerator `grid` is from pbrt-v1 or pbrt-v2 and"),
         ("Integrator \"whitted\"\nWorldBegin", "1:1: the integrator `whitted` is from pbrt-v3 and"),
         (
             "PixelFilter \"box\" \"float xwidth\" 1\nWorldBegin",
             "1:1: the filter parameter `xwidth` is from pbrt-v3 and",
         ),
         ("WorldBegin\nShape \"sphere\"\nShape \"cone\"\nShape \"nurbs\"", "3:1: the shape `cone` is from pbrt-v3 and"),
-        ("WorldBegin\nAreaLightSource \"area\"", "2:1: the area light `area` is from pbrt-v3 and older"),
-        ("WorldBegin\nTexture \"a\" \"spectrum\" \"uv\"", "2:1: the texture `uv` is from pbrt-v3 and older"),
+        ("WorldBegin\nAreaLightSource \"area\"", "2:1: the area light `area` is from pbrt-v3 or earlier"),
+        ("WorldBegin\nTexture \"a\" \"spectrum\" \"uv\"", "2:1: the texture `uv` is from pbrt-v3 or earlier"),
         (
             "WorldBegin\nLightSource \"infinite\" \"string mapname\" \"a.exr\"",
             "2:1: the light parameter `mapname` is from",

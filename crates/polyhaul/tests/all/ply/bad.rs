@@ -47,7 +47,7 @@ const HEADERS: [(&str, u64, u64, &str); 26] = [
     ("ply\nformat ascii 1.0\nelement a 18446744073709551616\n", 3, 11, "is not a valid number of rows"),
     ("ply\nformat ascii 1.0\nelement a 18446744073709551615\n", 3, 11, "limit"),
     ("ply\nformat ascii 1.0\nelement a 1 2\n", 3, 13, "unexpected `2`"),
-    ("ply\nformat ascii 1.0\nelement a 1\nelement b 1\n", 4, 1, "have no properties"),
+    ("ply\nformat ascii 1.0\nelement a 1\nelement b 1\n", 4, 1, "but no properties"),
     ("ply\nformat ascii 1.0\nelement a 0\nelement a 0\n", 4, 9, "duplicate element `a`"),
     ("ply\nformat ascii 1.0\nproperty float x\n", 3, 1, "property without an element"),
     ("ply\nformat ascii 1.0\nelement a 1\nproperty half x\n", 4, 10, "`half` is not a type"),
@@ -78,9 +78,9 @@ const ROWS: [(&str, u64, u64, &str); 8] = [
     ("0 0 zero\n1 0 0\n", 11, 5, "`zero` is not a valid value for `z` of `vertex` (row 0)"),
     ("0 0 0\n1 0 0\n0 1 0\n7 3 0 1 2\n9 3 0 1 3\n", 15, 9, "row 1 of `face`: vertex 3 does not exist"),
     ("0 0 0\n1 0 0\n0 1 0\n7 3 0 1 2\n9 3 -2 1 3\n", 15, 5, "vertex -2 does not exist"),
-    ("0 0 0\n1 0 0\n0 1 0\n7 300 0 1 2\n", 14, 3, "`300` does not fit into the count"),
-    ("0 0 0\n1 0 0\n0 1 0\n7 -1 0 1 2\n", 14, 3, "`-1` does not fit into the count"),
-    ("0 0 0\n1 0 0\n0 1 0\n256 3 0 1 2\n", 14, 1, "`256` does not fit into `flag`"),
+    ("0 0 0\n1 0 0\n0 1 0\n7 300 0 1 2\n", 14, 3, "`300` does not fit in the count"),
+    ("0 0 0\n1 0 0\n0 1 0\n7 -1 0 1 2\n", 14, 3, "`-1` does not fit in the count"),
+    ("0 0 0\n1 0 0\n0 1 0\n256 3 0 1 2\n", 14, 1, "`256` does not fit in `flag`"),
     ("0 0/0 0\n", 11, 3, "`0/0` is not a valid value for `y`"),
 ];
 

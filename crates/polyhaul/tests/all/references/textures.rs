@@ -79,9 +79,9 @@ fn images_of_pbrt_become_maps_of_mtl() {
     assert_eq!(materials["diffuse-3"].diffuse, Some(Color::Rgb([0.25, 0.5, 0.75])));
     let dropped: Vec<_> = messages(&report.warnings, "left-out-textures");
     for what in [
-        "1 `checkerboard` as `reflectance`",
-        "1 `imagemap without uv mapping` as `reflectance`",
-        "1 `checkerboard` as `alpha`",
+        "1 texture (`checkerboard` as `reflectance`)",
+        "1 texture (`imagemap without uv mapping` as `reflectance`)",
+        "1 texture (`checkerboard` as `alpha`)",
     ] {
         assert!(dropped.iter().any(|message| message.contains(what)), "{what} {dropped:?}");
     }

@@ -72,7 +72,7 @@ fn vertices_without_faces_and_nan_are_said_to_be_such() {
     };
     assert_eq!(messages(first.clone() + "v 9 9 9\n"), ["unused vertices: 9 and 10"]);
     let nan = messages(first.replace("v 1 1 1.25", "v nan 1 1.25"));
-    assert_eq!(nan, ["positions: 1 values differ, 1 of them NaN in only one of the files, at face 0, corner 1"]);
+    assert_eq!(nan, ["positions: 1 value differs, 1 of them NaN in only one of the files, at face 0, corner 1"]);
     let points = polyhaul::diff(
         memory("v 0 0 0\n", "a.obj"),
         memory("v 0 0 0\nv 1 0 0\n", "b.obj"),

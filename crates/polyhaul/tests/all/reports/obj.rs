@@ -108,7 +108,7 @@ fn an_index_of_a_uv_or_normal_that_does_not_exist_is_dropped() {
     }
     let loaded = try_read(format!("{start}f 1//1 2//1 3//1\n"), &ReadOptions::default()).unwrap();
     let warning = &loaded.report.warnings.kept()[0].diagnostic;
-    assert_eq!(warning.message, "normal 1 does not exist: 3 indices of nonexistent normals were dropped");
+    assert_eq!(warning.message, "dropped 3 indices of nonexistent normals: the file has no normals");
     assert_eq!((warning.place.line, warning.place.column), (Some(4), Some(6)));
     // Missing positions are an error.
     assert!(try_read(format!("{start}f 1 2 4\n"), &ReadOptions::default()).is_err());

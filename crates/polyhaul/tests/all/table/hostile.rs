@@ -15,11 +15,11 @@ fn ten_million_columns_are_a_limit() {
         let text = unit.repeat(10_000_000);
         let error = error(text, "x.csv", options().with_missing(MissingValue::Nan));
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
-        assert!(error.to_string().contains("more columns than the limit of 100000 (columns)"), "{error}");
+        assert!(error.to_string().contains("more columns than the limit `columns` (100000)"), "{error}");
     }
     // An overlong row in a table of two columns is a single broken row.
     let text = format!("1,2\n{}\n", "1,".repeat(1_000_000));
-    assert!(complaint(&text, options()).starts_with("x.csv:2:1: this row has 1000001 values; expected 2"));
+    assert!(complaint(&text, options()).starts_with("x.csv:2:1: this row has 1,000,001 values; expected 2"));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn enormous_lines_and_numbers() {
 #[test]
 fn bytes_that_are_no_text() {
     assert_eq!(error(&b"\xFF\xFE1\0,\0"[..], "x.csv", options()).kind(), ErrorKind::Unsupported);
-    assert_eq!(complaint("1\n2\0x\n", options()), "x.csv:2:1: `2?x` is not a number; expected a number");
+    assert_eq!(complaint("1\n2\0x\n", options()), "x.csv:2:1: `2?x` is not a number");
     assert!(load(&b"1\n\xFF\xFF\n"[..], "x.csv", options()).is_err());
     assert!(load(vec![0; 100_000], "x.csv", options().with_header(TableHeader::Absent)).is_err());
     assert_eq!(table("1\r2\r3", "x.csv").row_count, 3);

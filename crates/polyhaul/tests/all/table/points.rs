@@ -37,7 +37,7 @@ fn counts_of_points_are_held() {
     for (text, message) in [
         ("3\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 3 points, but the file contains 2"),
         ("1\n1 2 3\n4 5 6\n", "x.pts:1:1: the first line declares 1 points, but the file contains 2"),
-        ("1 2\n", "x.pts:1:1: this row has too few numbers: 2; expected at least 3: x, y and z"),
+        ("1 2\n", "x.pts:1:1: this row has 2 numbers; expected at least 3: x, y and z"),
     ] {
         let error = Reader::new(Input::Memory(text.into(), "x.pts".into())).scene().unwrap_err();
         assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Malformed, message));

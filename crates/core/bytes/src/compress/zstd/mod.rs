@@ -80,7 +80,7 @@ impl ZstdHead {
         }
         if head.window_bytes > memory_bytes {
             let window = head.window_bytes;
-            let message = format!("it needs a window of {window} bytes, more than the limit of {memory_bytes} bytes");
+            let message = format!("it needs a window of {window} bytes, more than {memory_bytes} bytes");
             return Err(limit(DecompressLimit::Memory, message));
         }
         Ok(head)

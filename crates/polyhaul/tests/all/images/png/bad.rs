@@ -66,7 +66,7 @@ fn the_default_limit_is_that_of_a_large_texture() {
         assert_eq!(error.kind(), kind, "{width} x {height}: {error}");
     }
     let error = of(16_385, 16_384);
-    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels exceed the limit of 268435456 (pixels)");
+    assert_eq!(error.to_string(), "x.png: byte 16: 16385 x 16384 pixels exceed the limit `pixels` (268435456)");
     assert!(error.diagnostic().hint.as_ref().unwrap().contains("limit `pixels` to 268451840"));
 }
 
@@ -101,7 +101,7 @@ fn a_row_larger_than_the_memory_limit_is_refused() {
     let bytes = of_chunks(&[header([1 << 25, 1], 16, 6), pixels(&[0])]);
     let error = error("x.png", &bytes);
     assert_eq!(error.kind(), ErrorKind::Limit);
-    assert!(error.to_string().contains("(memory_limit)"), "{error}");
+    assert!(error.to_string().contains("`memory_limit`"), "{error}");
 }
 
 #[test]

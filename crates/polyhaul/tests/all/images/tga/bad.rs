@@ -17,7 +17,7 @@ fn says(name: &str, words: &str) {
 
 #[test]
 fn errors_say_what_and_where() {
-    says("empty", "0: unexpected end of file in the 18-byte header");
+    says("empty", "0: the file is empty");
     says("trunc_header", "10: unexpected end of file in the 18-byte header");
     says("zero_by_zero", "12: the image is empty (0 x 0 pixels)");
     says("type_99", "2: invalid image type 99; expected 1, 2, 3, 9, 10 or 11");
