@@ -379,7 +379,8 @@ impl Trial {
 /// Removes the paths of temporary folders: `/tmp/polyhaul-messages-1-2/scene/a.obj` becomes `a.obj`.
 fn without_folders(text: &str) -> String {
     let root = std::env::temp_dir().join("polyhaul-messages-");
-    let mut parts = text.split(&*root.to_string_lossy());
+    let root = root.to_string_lossy();
+    let mut parts = text.split(&*root);
     let mut shown = parts.next().unwrap_or_default().to_owned();
     // `scene` or `out` follows the number of the folder.
     shown.extend(parts.filter_map(|part| part.splitn(3, '/').last()));
