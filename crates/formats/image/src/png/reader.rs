@@ -6,7 +6,7 @@ use super::still::{Animation, OtherChunks, Still};
 use crate::raster::Raster;
 use crate::{color, orient};
 use png::{DecodeOptions, Decoder, DecodingError, Info, Limits, Reader};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint, truncated};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint};
 use polyhaul_model::pixels::{check_ratio, check_size, min_file_bytes};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{ColorProfile, ColorSpace, Image, Samples};
@@ -149,9 +149,6 @@ impl PngInput<'_> {
         match stop {
             PngStop::Other(error) => error,
             PngStop::Malformed(message) => fault(self.file, at, message),
-            PngStop::Decoder(DecodingError::IoError(_)) if self.bytes.len() == Some(0) => {
-                truncated(self.file, 0, "the header")
-            }
             PngStop::Decoder(DecodingError::IoError(_)) => fault(self.file, at, "unexpected end of file"),
             PngStop::Decoder(DecodingError::LimitsExceeded) => {
                 let message = "a row or chunk needs more memory than the limit `memory_limit`";

@@ -23,7 +23,7 @@ fn check<T>(name: &str, needed: u64, set: fn(&mut Limits) -> &mut u64, run: impl
         assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
         let message = error.to_string();
         let hint = error.diagnostic().hint.clone().unwrap_or_default();
-        for part in [format!("({name})"), needed.to_string(), limit.to_string()] {
+        for part in [format!("`{name}`"), needed.to_string(), limit.to_string()] {
             assert!(message.contains(&part), "{part}: {message}");
         }
         assert!(hint.contains(&format!("limit `{name}` to {needed}")), "{hint}");
