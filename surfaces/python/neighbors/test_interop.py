@@ -123,6 +123,12 @@ def test_lines_and_groups_that_trimesh_cannot_store_warn() -> None:
         polyhaul.to_trimesh(square(line_positions=[[0, 2]], vertex_groups=groups))
 
 
+def test_alpha_that_pyvista_cannot_store_warns() -> None:
+    polyhaul.to_pyvista(square(colors=np.ones((4, 4), np.float32)))
+    with pytest.warns(polyhaul.PolyhaulWarning, match="the alpha of colors"):
+        polyhaul.to_pyvista(square(colors=np.full((4, 4), 0.5, np.float32)))
+
+
 @pytest.mark.parametrize("library", ["meshio", "trimesh", "pyvista"])
 def test_arrays_that_a_mesh_cannot_store_warn(library: str) -> None:
     made = converter(library)[0](square())

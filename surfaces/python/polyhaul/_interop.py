@@ -246,7 +246,7 @@ def _pyvista_of(mesh: Mesh) -> Any:
     if mesh.uvs is not None:
         data.active_texture_coordinates = np.array(mesh.uvs)
     if mesh.colors is not None:
-        data.point_data["RGB"] = _bytes(mesh.colors[:, :3])
+        data.point_data["RGB"] = _bytes(columns.opaque(mesh.colors))
     columns.warn()
     return data
 
@@ -338,7 +338,7 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
     if mesh.normals is not None and mesh.normal_domain == "vertex":
         vertices.normals = tensor(np.array(mesh.normals))
     if mesh.colors is not None:
-        vertices.colors = tensor(np.ascontiguousarray(mesh.colors[:, :3]))
+        vertices.colors = tensor(np.ascontiguousarray(columns.opaque(mesh.colors)))
     for name, values in columns.of({} if legacy else mesh.vertex_columns).items():
         vertices[name] = tensor(np.array(values).reshape(len(values), -1))
     if legacy:
@@ -493,6 +493,12 @@ class _Columns:
             else:
                 self.dropped.append(f"the array {name!r} of {values.dtype} and shape {values.shape}")
         return taken
+
+    def opaque(self, colors: Array) -> Array:
+        """Return colors without alpha."""
+        if np.any(colors[:, 3] < 1):
+            self.dropped.append("the alpha of colors")
+        return colors[:, :3]
 
     def warn(self) -> None:
         """Warn about dropped data."""

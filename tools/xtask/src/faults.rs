@@ -292,7 +292,7 @@ const PAGE_HEAD: &str = "\
 # Planted faults
 
 Each row is a fault that can be planted in a test build: its name, what goes wrong, and the tests that detect it
-(package, test binary, filter). Each section is about an invariant (I, see [ARCHITECTURE](../ARCHITECTURE.md)) or a
+(package, test binary, filter). Each section is about an invariant (I, see `ARCHITECTURE.md`) or a
 promise (P) that its faults break. `cargo xtask faults` plants each fault in turn, and fails if the tests still pass.
 `cargo xtask fault-page` generates this page from `tools/xtask/src/faults/list.rs`.
 ";

@@ -8,7 +8,7 @@ crate::options! {
     /// Options for writing scenes, whatever the format.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct SceneWriteOptions {
-        /// The axis of the file that faces forward. By default it is -Z in OBJ and Z in glTF; other formats keep
+        /// The axis of the file that faces forward. By default it is -Z in OBJ and glTF; other formats keep
         /// coordinates as they are. If only one of the two axes is given, the other one is OBJ's.
         pub forward_axis: Option<Axis> = None, with_forward_axis
             => [obj, ply, stl, off, glb, spz, splat, compressed_ply, tables];
