@@ -1,9 +1,9 @@
-//! Archives: the files in a file, by name. Only zip is supported.
+//! Reads the files inside an archive by name. Only zip archives are supported.
 //!
-//! The directory at the end of the archive is read once; each member must end before the directory starts. Local
-//! headers and overlaps are checked when a member is opened, its contents while they are read. Names that point outside
-//! the archive (`../a`, `/a`, `C:a`) match no member. For the file format, see `archive/zip.rs`; for decoding,
-//! `compress/entry.rs`.
+//! The directory at the end of the archive is read once, and every member must end before the directory starts. When a
+//! member is opened, its local header is checked, and it must not overlap the next member. Its contents are checked
+//! while they are read. Names that point outside the archive (`../a`, `/a`, `C:a`) match no member. For the file
+//! format, see `archive/zip.rs`; for decoding, `compress/entry.rs`.
 
 mod zip;
 
@@ -44,7 +44,8 @@ pub struct Archive<'a> {
     directory: Arc<Directory>,
 }
 
-/// The directory of the archive that was opened last, for opening its members one by one. Clones share it.
+/// A cache for the directory of one archive, so that its members can be opened one by one without reading it again.
+/// Clones share the cache.
 #[derive(Clone, Default)]
 pub struct ArchiveCache(Arc<Mutex<Option<CachedDirectory>>>);
 
@@ -55,8 +56,8 @@ struct CachedDirectory {
 }
 
 impl ArchiveCache {
-    /// Opens the archive in `file` if its directory is the cached one; the file must not change while `version` stays
-    /// the same.
+    /// Opens the archive in `file` with the cached directory. Returns `None` if the cache holds no directory for this
+    /// file and version. `version` must change whenever the file changes.
     pub fn open<'a>(&self, source: &Source<'a>, file: &Path, version: &str) -> Option<Archive<'a>> {
         let cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let cached = cached.as_ref().filter(|cached| cached.file == file && cached.version == version)?;
@@ -88,8 +89,8 @@ impl<'a> Archive<'a> {
         Ok(count == first.len() && zip::has_signature(&first))
     }
 
-    /// Returns whether a positioned source ends with an archive directory, whatever it starts with; `false` for a
-    /// stream.
+    /// Returns whether a positioned source ends with an archive directory, whatever it starts with. Returns `false` for
+    /// a stream.
     ///
     /// # Errors
     /// Errors of the source.
@@ -137,7 +138,8 @@ impl<'a> Archive<'a> {
         self.directory.names.get(record.name.clone()).unwrap_or_default()
     }
 
-    /// Returns the index of the member `name` in [`Archive::names`]. Path components are separated by `/`.
+    /// Returns the index of the member `name` in [`Archive::names`], or `None` if there is no such member. Path
+    /// components are separated by `/`.
     ///
     /// # Errors
     /// A [`DecompressError`] if two members have that name.
@@ -156,7 +158,7 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     /// Errors of the source; `NotFound` if there is no such member; a [`DecompressError`] if the member is encrypted,
-    /// is a symbolic link, uses an unsupported compression method, or has an invalid offset.
+    /// is a symbolic link, uses an unsupported compression method, or has an invalid offset or size.
     pub fn member(&self, number: usize, name: &str, limits: &DecompressLimits) -> io::Result<Source<'a>> {
         let record = self.directory.records.get(number).ok_or(io::ErrorKind::NotFound)?;
         let entry = self.located(number, zip::entry(&self.source, record))?;
@@ -175,7 +177,8 @@ impl<'a> Archive<'a> {
         Ok(is_stored.then(|| Source::part(name.to_owned(), self.source.clone(), entry.packed)))
     }
 
-    /// Returns the uncompressed size of member `number` in bytes, as declared in the directory.
+    /// Returns the uncompressed size of member `number` in bytes, as declared in the directory, or 0 if there is no
+    /// such member.
     pub fn plain_bytes(&self, number: usize) -> u64 {
         self.directory.records.get(number).map_or(0, |record| record.plain_bytes)
     }

@@ -123,7 +123,7 @@ impl<'a> Buffer<'a> {
         std::mem::take(&mut self.data)
     }
 
-    /// Seeks to `offset` in the bytes passed to [`Buffer::hand`], or to their end.
+    /// Seeks to `offset`, clamped to the bytes passed to [`Buffer::hand`].
     fn seek_in_data(&mut self, offset: u64) {
         let base = self.offset - self.start as u64;
         self.start = usize::try_from(offset.saturating_sub(base)).map_or(self.end, |start| start.min(self.end));
@@ -182,7 +182,7 @@ impl<'a> Buffer<'a> {
         self.offset += count as u64;
     }
 
-    /// Reads more bytes after the pending ones with a single call; returns `false` at the end. Pending bytes may move,
+    /// Appends more bytes to the pending ones with a single read. Returns `false` at the end. Pending bytes may move,
     /// so call [`Buffer::pending`] again.
     ///
     /// # Errors
@@ -204,8 +204,8 @@ impl<'a> Buffer<'a> {
         Ok(false)
     }
 
-    /// Returns the next record up to and including `end_mark`, without a copy; the last one may lack the mark. `None`
-    /// at the end.
+    /// Returns the next record up to and including `end_mark`, without a copy. The last record may lack the mark.
+    /// Returns `None` at the end.
     ///
     /// # Errors
     /// As for [`Buffer::fill_more`]; on an error, nothing is consumed.
@@ -292,7 +292,7 @@ impl<'a> Buffer<'a> {
         )
     }
 
-    /// Returns the minimum space for the next read: a block, or the rest of a source of known size.
+    /// Returns the minimum space for the next read: a block, or fewer bytes if the source is known to end earlier.
     fn next_bytes(&self) -> usize {
         let Some(len) = self.len() else {
             return if self.ended { 0 } else { BLOCK_BYTES };
@@ -328,7 +328,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Called if no bytes are pending. If `out` has room for a block, reads directly into `out` and returns the number
-    /// of bytes; otherwise, and at the end, refills the buffer.
+    /// of bytes. Otherwise, and at the end, refills the buffer and returns `None`.
     #[inline(never)]
     fn refill_for(&mut self, out: &mut [u8]) -> io::Result<Option<usize>> {
         if out.len() >= BLOCK_BYTES && self.next_bytes() > 0 {

@@ -24,8 +24,8 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Returns the format for a file name's extension (`.gz`, `.bgz`, `.zst` or `.lz4` in any case), and the name
-    /// without it.
+    /// Returns the format for the extension of a file name (`.gz`, `.bgz`, `.zst` or `.lz4` in any case), and the name
+    /// without the extension, or `None` for other extensions.
     ///
     /// ```
     /// use polyhaul_bytes::Codec;
@@ -54,8 +54,8 @@ impl Codec {
         }
     }
 
-    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fastest to smallest output; none for
-    /// zip.
+    /// Returns the levels that [`Encoder::new`](crate::Encoder::new) accepts, from fastest to smallest output. The
+    /// range is empty for zip.
     pub fn levels(self) -> std::ops::RangeInclusive<i32> {
         match self {
             Codec::Gzip => 1..=12,
@@ -66,9 +66,9 @@ impl Codec {
         }
     }
 
-    /// Detects the format from the first bytes; `None` if they are not compressed. 4 bytes suffice unless a skippable
-    /// frame comes first. Both zstd and lz4 files may contain skippable frames: the format is lz4 if an lz4 frame
-    /// follows them in `bytes`, and zstd otherwise.
+    /// Detects the format from the first bytes. Returns `None` if they are not compressed. 4 bytes suffice unless a
+    /// skippable frame comes first. Both zstd and lz4 files may contain skippable frames: the format is lz4 if an lz4
+    /// frame follows them in `bytes`, and zstd otherwise.
     pub fn of_content(bytes: &[u8]) -> Option<Codec> {
         if is_gzip(bytes) {
             return Some(Codec::Gzip);

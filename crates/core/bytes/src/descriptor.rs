@@ -28,8 +28,8 @@ pub(crate) fn check_writable(path: &Path) -> io::Result<()> {
     check(unsafe { libc::access(path.as_ptr(), libc::W_OK) }).map(drop)
 }
 
-/// Duplicates the descriptor that `path` refers to (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`); `None` for other
-/// paths.
+/// Duplicates the descriptor that `path` refers to (`/dev/stdout`, `/dev/fd/3`, `/proc/self/fd/3`). Returns `None` for
+/// other paths.
 ///
 /// Opening such a path again would lose the position shared with the process that passed the descriptor.
 pub(crate) fn duplicate(path: &Path) -> io::Result<Option<File>> {
@@ -58,7 +58,7 @@ fn own_descriptor(path: &Path) -> Option<RawFd> {
     (is_ours("/dev/fd") || is_ours("/proc/self/fd")).then_some(number)
 }
 
-/// Waits up to `timeout` until poll(2) reports `events`, a hang-up or an error for `file`; returns whether it did. A
+/// Waits up to `timeout` until poll(2) reports `events`, a hang-up or an error for `file`. Returns whether it did. A
 /// signal also ends the wait.
 pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io::Result<bool> {
     let mut request = libc::pollfd { fd: file.as_raw_fd(), events, revents: 0 };
@@ -70,8 +70,8 @@ pub(crate) fn wait(file: &File, events: libc::c_short, timeout: Duration) -> io:
     }
 }
 
-/// Returns whether the byte at `offset` is in the page cache; `None` if the file system does not support non-blocking
-/// reads. Does not wait for a missing page, but may cause it to be fetched.
+/// Returns whether the byte at `offset` is in the page cache, or `None` if that is unknown, for example because the
+/// file system does not support non-blocking reads. Does not wait for a missing page, but may cause it to be fetched.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_cached(file: &File, offset: u64) -> Option<bool> {
     let mut byte = 0u8;

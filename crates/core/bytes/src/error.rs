@@ -36,8 +36,8 @@ pub(crate) fn context(cause: io::Error, what: impl Into<String>) -> io::Error {
     io::Error::new(cause.kind(), ErrorContext { what, cause })
 }
 
-/// Copies an error, for repeated calls. Keeps the system's error number or the details of damage, otherwise the kind
-/// and the message.
+/// Copies an error, for repeated calls. Keeps the system's error number, or the type of a decompression error, a host
+/// fault or a stop. Of all other errors, only the kind and the message are kept.
 pub(crate) fn repeat(error: &io::Error) -> io::Error {
     if let Some(number) = error.raw_os_error() {
         return io::Error::from_raw_os_error(number);

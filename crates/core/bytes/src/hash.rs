@@ -26,7 +26,7 @@ pub(crate) fn xxh32(bytes: &[u8]) -> u32 {
 pub struct Xxh3(xxhash3_128::Hasher);
 
 impl Xxh3 {
-    /// Creates a hasher without any bytes.
+    /// Creates a hasher that has received no bytes.
     pub fn new() -> Self {
         Self(xxhash3_128::Hasher::new())
     }

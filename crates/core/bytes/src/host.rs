@@ -49,11 +49,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait HostRead: Send {
-    /// Reads at least one byte into `out`, which has 64 KiB or more; returns the number of bytes, 0 at the end. It may
-    /// return fewer bytes than fit.
+    /// Reads at least one byte into `out`, which is at least 64 KiB long. Returns the number of bytes read, or 0 at the
+    /// end. It may return fewer bytes than fit.
     ///
     /// # Errors
-    /// Any error; the caller receives it unchanged. `Interrupted` repeats the call.
+    /// Any error; the caller receives it as a [`HostFault`]. After `Interrupted`, the call is repeated.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize>;
 
     /// Seeks to `offset`, in bytes from the start, for the next read. `Ok(false)`, the default, means that the host
@@ -112,7 +112,7 @@ pub trait HostWrite: Send {
     /// in part. Returns the number of bytes accepted, at least one.
     ///
     /// # Errors
-    /// Any error; the caller receives it unchanged. `Interrupted` repeats the call.
+    /// Any error; the caller receives it as a [`HostFault`]. After `Interrupted`, the call is repeated.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Called once, after the last write.
@@ -132,7 +132,7 @@ pub trait HostWrite: Send {
     }
 }
 
-/// Calls a host, and converts its failures, including panics, to a [`HostFault`].
+/// Calls a host, and converts its failures, including panics but not `Interrupted`, into a [`HostFault`].
 fn guarded<T>(call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Err(error)) if error.kind() != io::ErrorKind::Interrupted => Err(HostFault::wrap(error)),
@@ -178,7 +178,7 @@ impl<'a> HostReader<'a> {
         result
     }
 
-    /// Seeks to `offset` from any position; returns `false` if the host cannot seek.
+    /// Seeks to `offset` from any position. Returns `false` if the host cannot seek.
     fn seek(&mut self, offset: u64) -> io::Result<bool> {
         self.call(|this| {
             let has_moved = retry(|| guarded(|| this.host.seek(offset)))?;
@@ -189,7 +189,7 @@ impl<'a> HostReader<'a> {
         })
     }
 
-    /// Reads at `offset`, after a seek if the host is not there.
+    /// Reads at `offset`, and seeks there first if the host is at another offset.
     fn read_from(&mut self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
         if self.at != offset && !self.seek(offset)? {
             return Err(HostFault::broken("the host can no longer seek"));
@@ -238,7 +238,7 @@ pub(crate) fn lock<'m, 'a>(host: &'m SharedHost<'a>) -> MutexGuard<'m, HostReade
     host.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A host to write to, and the bytes it has not received yet: less than a block.
+/// A host to write to, and the bytes that it has not received yet, fewer than a block.
 pub(crate) struct HostSink<'a> {
     host: Box<dyn HostWrite + 'a>,
     pending: Vec<u8>,

@@ -1,6 +1,6 @@
 //! The file operations that a file sink needs, as a trait, so that tests can make each of them fail.
 //!
-//! [`Disk`] is the file system: each method is a system call and decides nothing; `sink/file.rs` decides their order.
+//! [`Disk`] is the file system: each method performs one operation, and `sink/file.rs` decides their order.
 //! [`FaultyLayer`] is the file system with one planted failure.
 
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -20,13 +20,14 @@ pub trait Layer: Send + Sync {
     /// Opens a device or a FIFO for writing, without truncating and without waiting: a FIFO without a reader is an
     /// error (ENXIO), and [`Layer::write`] may fail with `WouldBlock` if the reader is slow.
     fn open(&self, path: &Path) -> io::Result<File>;
-    /// Opens a handle for [`Layer::sync_folder`]; `None` if folders cannot be synced (Windows).
+    /// Opens a handle for [`Layer::sync_folder`]. Returns `None` if folders cannot be synced (Windows).
     fn open_folder(&self, path: &Path) -> io::Result<Option<File>>;
     /// Creates a file that must not exist yet, with this mode and the umask applied. Windows ignores the mode.
     fn create_new(&self, path: &Path, mode: u32) -> io::Result<File>;
-    /// Sets the mode of `file` to that of `old`, and its owner and group if the system allows that.
+    /// Sets the mode of `file` to the mode of `old` without the set-user-ID and set-group-ID bits, and its owner and
+    /// group if the system allows that. Does nothing on Windows.
     fn keep_attributes(&self, file: &File, old: &Metadata) -> io::Result<()>;
-    /// Writes some of `bytes`; returns the number of bytes written. May return `Interrupted`.
+    /// Writes some of `bytes`. Returns the number of bytes written. May return `Interrupted`.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
     /// Makes the content of `file` survive a power failure.
     fn sync(&self, file: &File) -> io::Result<()>;
@@ -149,8 +150,8 @@ mod system {
         file.set_permissions(Permissions::from_mode(mode))
     }
 
-    /// Only root may change the owner, but the group alone can often be kept. Returns whether the file has the old
-    /// group.
+    /// Sets the old owner and group, or only the group: only root may change the owner, but the group can often be
+    /// kept. Returns whether the file has the old group.
     fn give_away(file: &File, old: &Metadata) -> bool {
         fchown(file, Some(old.uid()), Some(old.gid())).is_ok() || fchown(file, None, Some(old.gid())).is_ok()
     }
@@ -193,8 +194,8 @@ mod system {
 
 /// [`Disk`] with one failing operation, for tests of code that writes files.
 ///
-/// Operations are counted from 0 in the order of their calls. The failing one has no effect, except that a failing
-/// close still closes the file.
+/// Operations are counted from 0 in the order of their calls. The failing operation has no effect, except that a
+/// failing close still closes the file.
 ///
 /// ```
 /// use polyhaul_bytes::{FaultyLayer, FileOptions, Sink};
@@ -261,7 +262,7 @@ impl FaultyLayer {
         self.log().clone()
     }
 
-    /// Returns the operation that failed, if it was reached.
+    /// Returns the name of the operation that failed, if it was reached.
     pub fn fired(&self) -> Option<&'static str> {
         self.log().get(self.fail_at).copied()
     }

@@ -4,19 +4,21 @@
 //! - [`Buffer`]: sequential access to a source, in large reads even for small requests.
 //! - [`Sink`]: an output; a file is replaced in one step, or not at all.
 //! - [`HostRead`], [`HostWrite`]: a host's callbacks as a source or a sink.
-//! - [`decompressed`]: the uncompressed bytes of a gzip, zstd or lz4 source; [`Encoder`]: compresses, member by member;
-//!   [`DecodeAhead`], [`GzipParts`]: read and write a single gzip member with many threads; [`SeekTable`]: the sizes of
-//!   zstd frames; [`ZlibDecoder`]: reads a single zlib stream with many threads.
+//! - [`decompressed`]: the uncompressed bytes of a gzip, zstd or lz4 source.
+//! - [`Encoder`]: compresses, member by member.
+//! - [`DecodeAhead`], [`GzipParts`]: read and write a single gzip member with many threads.
+//! - [`SeekTable`]: the sizes of zstd frames.
+//! - [`ZlibDecoder`]: reads a single zlib stream with many threads.
 //! - [`Archive`]: the members of a zip archive, each a source.
 //! - [`Prefetch`]: makes the system fetch a cold file ahead of its readers.
 //! - [`Throttle`]: simulates a slower device, with a rate and a latency for sources and sinks.
-//! - [`place`]: one interface for paths and URLs; with the feature `cloud`, URLs are sources and sinks.
+//! - [`place`]: one interface for paths and URLs; with the `cloud` feature, URLs are sources and sinks.
 //! - [`Layer`]: the file operations of a sink, so that tests can make each of them fail.
 //!
-//! Except for compression, this crate never interprets the bytes. It starts no threads and handles no signals
-//! (`polyhaul-cloud` accesses URLs on its own thread). Its only process-wide state concerns temporary files: their
-//! serial number, the folders recently searched for leftovers, and the list of files in use, which lets an interrupted
-//! program call [`remove_temporaries`].
+//! Except for compression and archives, this crate never interprets the bytes. It starts no threads and handles no
+//! signals (`polyhaul-cloud` accesses URLs on its own thread). Its only process-wide state concerns temporary files:
+//! their serial number, the folders recently searched for leftovers, and the list of files in use, which lets an
+//! interrupted program call [`remove_temporaries`].
 //!
 //! Error messages do not include the name of the source or sink: prepend [`Source::name`] or [`Sink::name`].
 //!

@@ -7,7 +7,7 @@ pub(crate) fn reserve(data: &mut Vec<u8>, extra: usize) -> io::Result<()> {
     data.try_reserve(extra).map_err(|_| no_memory(extra))
 }
 
-/// Creates the error that allocating `extra` bytes failed.
+/// Creates the error for a failed allocation of `extra` bytes.
 pub(crate) fn no_memory(extra: usize) -> io::Error {
     io::Error::new(io::ErrorKind::OutOfMemory, format!("cannot allocate {extra} more bytes"))
 }

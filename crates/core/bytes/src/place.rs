@@ -1,8 +1,8 @@
 //! Places: paths in the file system and URLs, with the same operations.
 //!
 //! A URL is a path that starts with `s3://`, `gs://`, `az://`, `http://` or `https://`; `Path::join`, `parent` and
-//! `file_name` work on it. URLs have no links, so the real path of a URL is its text without `.` and `..`. A URL is a
-//! folder if it ends with a slash or has nothing after its bucket. To read and write places, see `source` and `sink`.
+//! `file_name` work on it. URLs have no symlinks, so the real path of a URL is its text without `.` and `..`. A URL is
+//! a folder if it ends with a slash or has nothing after its bucket. To read and write places, see `source` and `sink`.
 
 mod windows;
 
@@ -22,7 +22,7 @@ const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PlaceInfo {
-    /// The kind.
+    /// Whether it is a file, a folder or something else.
     pub kind: PlaceKind,
     /// Size in bytes; `None` for a folder, or if a web server does not report it.
     pub bytes: Option<u64>,
@@ -30,7 +30,7 @@ pub struct PlaceInfo {
     pub version: Option<String>,
 }
 
-/// The kind of place.
+/// What a place is; see [`PlaceInfo::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlaceKind {
     /// A regular file or an object.
@@ -41,7 +41,7 @@ pub enum PlaceKind {
     Special,
 }
 
-/// A file in a folder; see [`list_objects`].
+/// An object in a folder; see [`list_objects`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListedObject {
@@ -68,7 +68,8 @@ pub fn is_url(path: &Path) -> bool {
     split(path).is_some()
 }
 
-/// Rejects URLs with other schemes, unless there is a folder with the name of the scheme, such as `ftp:`.
+/// Rejects a path that looks like a URL with an unsupported scheme, unless a folder named after the scheme exists, such
+/// as `ftp:`.
 pub(crate) fn check_scheme(path: &Path) -> io::Result<()> {
     let Some((scheme, _)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
     let is_name = scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -121,7 +122,7 @@ pub fn is_folder(path: &Path) -> bool {
     }
 }
 
-/// Looks up a place, following links.
+/// Looks up a place, following symlinks.
 ///
 /// # Errors
 /// `NotFound`; errors of the system or the store.
@@ -139,7 +140,7 @@ pub fn find(path: &Path) -> io::Result<PlaceInfo> {
     Ok(PlaceInfo { kind, bytes: Some(metadata.len()), version: modified_ns.map(|time| time.to_string()) })
 }
 
-/// Converts a time to nanoseconds since 1970; 0 if it is earlier.
+/// Converts a time to nanoseconds since 1970. Earlier times become 0.
 fn nanoseconds(time: SystemTime) -> u128 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos())
 }
@@ -149,16 +150,17 @@ pub fn is_file(path: &Path) -> bool {
     find(path).is_ok_and(|info| info.kind == PlaceKind::File)
 }
 
-/// Returns whether the name of a path is a device: `NUL`, `textures\aux.png`, `COM1`. Only Windows has such names.
+/// Returns whether the last part of a path is the name of a device: `NUL`, `textures\aux.png`, `COM1`. Only Windows has
+/// such names.
 pub fn leads_to_device(path: &Path) -> bool {
     cfg!(windows) && path.to_str().is_some_and(windows::leads_to_device)
 }
 
-/// Returns the path without links, `.` and `..`. A URL need not exist. On Windows, removes the prefix `\\?\` if the
-/// path does not need it.
+/// Returns the path with symlinks, `.` and `..` resolved. A URL need not exist. On Windows, removes the prefix `\\?\`
+/// if the path does not need it.
 ///
 /// # Errors
-/// Errors of the system; `InvalidInput` for a URL that leads above its bucket.
+/// Errors of the system; `InvalidInput` for a URL that points outside its bucket.
 pub fn real(path: &Path) -> io::Result<PathBuf> {
     if !is_url(path) {
         let real = path.canonicalize()?;
@@ -173,7 +175,7 @@ pub fn absolute(path: &Path) -> PathBuf {
     if is_url(path) { path.to_path_buf() } else { std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()) }
 }
 
-/// Returns a path without `.` and `..`; `None` if it leads above its start.
+/// Returns a path without `.` and `..`, or `None` if a `..` has no component to remove.
 pub fn cleaned(path: &Path) -> Option<PathBuf> {
     let (root, rest) = match split(path) {
         Some((scheme, rest)) => {
@@ -203,7 +205,7 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
 /// Lists the objects in a folder URL and, if `is_recursive`, in its subfolders, sorted by name.
 ///
 /// # Errors
-/// `Unsupported` for web servers and without the feature `cloud`; errors of the store.
+/// `Unsupported` for web servers and without the `cloud` feature; errors of the store.
 pub fn list_objects(folder: &Path, is_recursive: bool) -> io::Result<Vec<ListedObject>> {
     remote::list(&url_text(folder)?, is_recursive, &StopFlag::default())
 }
@@ -229,7 +231,7 @@ pub fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
 /// Removes a file or an object, if it exists.
 ///
 /// # Errors
-/// `Unsupported` for web servers and without the feature `cloud`; errors of the system or the store.
+/// `Unsupported` for web servers and without the `cloud` feature; errors of the system or the store.
 pub fn remove(path: &Path) -> io::Result<()> {
     let removed =
         if is_url(path) { remote::remove(&url_text(path)?, &StopFlag::default()) } else { std::fs::remove_file(path) };

@@ -122,7 +122,7 @@ impl<'a> Sink<'a> {
     ///
     /// SIGKILL or a power failure may leave the temporary file behind; for other signals, see [`remove_temporaries`].
     /// The temporary file is locked while in use. A later `Sink::file` in the same folder removes temporary files that
-    /// are not locked and older than a minute.
+    /// are not locked and have not changed for a minute.
     ///
     /// # Errors
     /// Errors of the system, with an explanation, for example that the folder must be writable; `IsADirectory` for a
@@ -166,7 +166,7 @@ impl<'a> Sink<'a> {
     /// Creates a sink for standard output, after flushing text buffered by `std::io::stdout`.
     ///
     /// # Errors
-    /// Fails if there is no standard output, or the flush fails.
+    /// Fails if there is no standard output, or if the flush fails.
     pub fn stdout() -> io::Result<Self> {
         io::stdout().flush()?;
         let file = FileSink::direct(Arc::new(Disk), stdout_file()?, FileOptions::default());
@@ -312,7 +312,7 @@ impl Write for Sink<'_> {
     }
 }
 
-/// A complete output; a file is not in place yet. Dropping it abandons the file, which keeps its old content.
+/// A complete output. A file is not in place yet. Dropping it abandons the file, which keeps its old content.
 ///
 /// ```
 /// use polyhaul_bytes::Sink;
@@ -352,10 +352,10 @@ impl Complete {
         Ok(finished)
     }
 
-    /// Puts outputs that belong together in place, in order. The last one refers to the others.
+    /// Puts outputs that belong together in place, in order. The last output must be the one that refers to the others.
     ///
-    /// So the last one is never new while another one is old. If a rename fails, files that did not exist before are
-    /// removed; files already replaced stay new. Durable files survive a power failure in this order too.
+    /// The last one is therefore never new while another one is old. If a rename fails, files that did not exist before
+    /// are removed; files already replaced stay new. Durable files survive a power failure in this order too.
     ///
     /// # Errors
     /// As for [`Sink::finish`], with the index of the output that failed.

@@ -1,4 +1,4 @@
-//! Inputs: a file, an object in a store, standard input, memory, or a host's reader or callbacks.
+//! Inputs: a file, an object in an object store, standard input, memory, or a host's reader or callbacks.
 //!
 //! Regular files (`source/file.rs`), memory, objects whose server supports ranges, members of compressed data with
 //! known sizes, and views of hosts that can seek are *positioned*: any thread can read any range. All other sources are
@@ -69,7 +69,7 @@ struct SharedSource<'a> {
     claimed: Option<u64>,
     /// The host that a stream reads from.
     host: Option<SharedHost<'a>>,
-    /// Peeked bytes of a file, an object or members: those at the start, and those at the last other offset.
+    /// Peeked bytes of a file, an object or members: the bytes at the start, and the bytes at the last other offset.
     peeked: Mutex<[Peeked; 2]>,
 }
 
@@ -80,7 +80,7 @@ struct Peeked {
     bytes: Arc<Vec<u8>>,
 }
 
-/// Copies peeked bytes at `offset`; returns the number of bytes.
+/// Copies peeked bytes at `offset`. Returns the number of copied bytes.
 fn copy_peeked(peeked: &[Peeked; 2], offset: u64, out: &mut [u8]) -> usize {
     let mut filled = 0;
     for Peeked { offset: start, bytes } in peeked {
@@ -153,7 +153,7 @@ impl<'a> Source<'a> {
         if let Some(file) = crate::descriptor::duplicate(path)? {
             return Self::from_file(file, None, display(path), stop);
         }
-        // On other systems, a FIFO without a writer would read as ended if it was opened without waiting.
+        // On other systems, a FIFO without a writer would appear to have ended if it was opened without waiting.
         let opened = match stop.0 {
             Some(_) if cfg!(target_os = "linux") => open_without_waiting(path),
             _ => File::open(path),
@@ -166,8 +166,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Opens a file that another file refers to, without ever waiting. Accepts only regular files, and symlinks to
-    /// them.
+    /// Opens a file that another file refers to. Accepts only regular files, symlinks to them, and URLs, so that
+    /// opening never waits for another process.
     ///
     /// # Errors
     /// Errors of the system; `IsADirectory` for a folder; `InvalidInput` for a FIFO, a device or a socket.
@@ -188,7 +188,7 @@ impl<'a> Source<'a> {
         Ok(Self::new(display(path), SourceKind::File(regular), Phase::Read))
     }
 
-    /// Opens an object in a store: positioned if its server supports ranges.
+    /// Opens an object in an object store. The source is positioned if the server supports ranges.
     fn open_url(url: &Path, stop: &StopFlag) -> io::Result<Self> {
         let name = place::shown(url);
         if place::is_folder(url) {
@@ -202,8 +202,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Opens standard input at its current position; positioned if it is a regular file. Skips bytes that
-    /// `std::io::stdin` has buffered.
+    /// Opens standard input at its current position. The source is positioned if standard input is a regular file.
+    /// Skips bytes that `std::io::stdin` has buffered.
     ///
     /// # Errors
     /// Fails if there is no standard input.
@@ -262,8 +262,8 @@ impl<'a> Source<'a> {
         Source { shared: Arc::new(SharedSource { compressed, ..SharedSource::new(name, kind, Phase::Decompress) }) }
     }
 
-    /// Returns a positioned source of the same bytes, from their start; `None` for a stream unless its host can seek
-    /// and has a size. After a stream is converted, it must not be read any more.
+    /// Returns a positioned source of the same bytes, from their start. A stream can only be converted if its host can
+    /// seek and has a size; otherwise, returns `None`. After a stream is converted, it must not be read any more.
     ///
     /// # Errors
     /// Errors of the host.
@@ -296,7 +296,7 @@ impl<'a> Source<'a> {
     }
 
     /// Creates a stream of the uncompressed bytes of an archive member. `plain_bytes` is its size according to the
-    /// archive, `packed` the part of the archive that contains it.
+    /// archive, and `packed` is the part of the archive that contains it.
     pub(crate) fn member(name: String, packed: Source<'a>, plain: Box<dyn Read + Send + 'a>, plain_bytes: u64) -> Self {
         let kind = SourceKind::Stream(Mutex::new(PeekableStream::new(plain)));
         let shared = SharedSource {
@@ -344,7 +344,7 @@ impl<'a> Source<'a> {
     }
 
     /// Limits the source and all its clones to the rate of `throttle`. If the source decompresses or is part of another
-    /// source, the underlying bytes count.
+    /// source, the rate applies to the underlying bytes.
     ///
     /// Call it once, before the first read; later calls have no effect.
     #[must_use]
@@ -358,7 +358,7 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// Returns the underlying source, whose bytes enter the process.
+    /// Returns the source whose bytes enter the process: the innermost one, if this source decompresses or is a part.
     fn outside(&self) -> &Source<'a> {
         match (&self.shared.compressed, &self.shared.kind) {
             (Some((_, compressed)), _) => compressed.outside(),
@@ -373,8 +373,7 @@ impl<'a> Source<'a> {
         &self.shared.name
     }
 
-    /// Returns the size in bytes, if known: a file's size when it was opened, or the size in memory; `None` for
-    /// streams.
+    /// Returns the size in bytes, or `None` for a stream. For a file, this is its size when it was opened.
     #[allow(clippy::len_without_is_empty, reason = "a stream cannot say whether it is empty")]
     pub fn len(&self) -> Option<u64> {
         match &self.shared.kind {
@@ -388,8 +387,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns [`Source::len`], or the size of a stream that its host or archive declares. For progress reports, not
-    /// for allocation.
+    /// Returns [`Source::len`], or the size of a stream that its host or archive declares. This is for progress
+    /// reports, not for allocation.
     pub fn claimed_len(&self) -> Option<u64> {
         self.len().or(self.shared.claimed)
     }
@@ -470,8 +469,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Rewinds a stream to its start if everything read so far was recorded; returns whether it did. This consumes the
-    /// recording. Has no effect on other sources, which can be read at any offset, and returns `true`.
+    /// Rewinds a stream to its start if everything read so far was recorded. Returns whether it did. This consumes the
+    /// recording. For other sources, which can be read at any offset, does nothing and returns `true`.
     ///
     /// # Errors
     /// An error if another thread panicked while reading.
@@ -513,8 +512,8 @@ impl<'a> Source<'a> {
     }
 
     /// Like [`Source::read_at`], but buffers the bytes, at least a block, until another offset is peeked at; bytes at
-    /// the start stay buffered. Later reads take them from memory, so no byte is read twice. Peeking at a source in
-    /// memory is not counted.
+    /// the start stay buffered. Later reads take them from memory, so no byte is read twice. Bytes of a
+    /// [part](Source::part) or a host are not buffered. Peeking at a source in memory is not counted.
     ///
     /// # Errors
     /// Like [`Source::read_at`].
@@ -566,7 +565,8 @@ impl<'a> Source<'a> {
     /// end.
     ///
     /// All clones of a source share the position. Streams are read in blocks of at least 64 KiB for any length of
-    /// `out`; 64 KiB or more save a copy. For files, prefer [`Source::read_at`] or a [`Buffer`](crate::Buffer).
+    /// `out`; a length of 64 KiB or more saves a copy. For files, prefer [`Source::read_at`] or a
+    /// [`Buffer`](crate::Buffer).
     ///
     /// # Errors
     /// Errors of the reader or the system, and of [`Source::read_at`]; the bytes of the failed call are lost.
@@ -639,7 +639,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Copies the first bytes into `out` without consuming them; returns the number of bytes, which is below
+    /// Copies the first bytes into `out` without consuming them. Returns the number of bytes, which is less than
     /// `out.len()` only at the end.
     ///
     /// For a stream, copies the next unread bytes.

@@ -22,10 +22,10 @@ const MAX_SLEEP: Duration = Duration::from_millis(20);
 /// A rate and a latency. Clones share them.
 ///
 /// All calls through all clones share the rate. Up to 5 ms without a call are compensated, as if the device read ahead,
-/// so at most the bytes of the elapsed time plus 5 ms pass. The latency applies to each call, so calls of several
-/// threads wait for it concurrently. With a latency, a call takes the latency and then the time of its bytes, without
-/// read-ahead. Bytes of a file that were read before count as cached, and cost only the latency; other bytes of files
-/// count in whole 4 KiB pages, as on a disk.
+/// so in any period, at most the bytes for this period plus 5 ms pass. The latency applies to each call, so calls of
+/// several threads wait for it concurrently. With a latency, a call takes the latency and then the time of its bytes,
+/// without read-ahead. Bytes of a file that were read before count as cached, and cost only the latency; other bytes of
+/// files count in whole 4 KiB pages, as on a disk.
 ///
 /// ```
 /// use polyhaul_bytes::{Source, Throttle};
@@ -101,7 +101,7 @@ impl Throttle {
         Throttled { throttle: self.clone(), fetched }
     }
 
-    /// Waits until the scheduled end of a call that started at `start` and moved `size` bytes; returns the waiting time
+    /// Waits until the scheduled end of a call that started at `start` and moved `size` bytes. Returns the waiting time
     /// in nanoseconds.
     pub(crate) fn hold(&self, start: Instant, size: u64) -> u64 {
         if self.is_released() || (size == 0 && self.shared.rate.latency_ns == 0) {
@@ -116,7 +116,7 @@ impl Throttle {
         now_ns.saturating_sub(before_ns)
     }
 
-    /// Sleeps until `end_ns`; returns the time of waking up.
+    /// Sleeps until `end_ns`, or until the throttle is released. Returns the time of waking up.
     fn wait_until(&self, end_ns: u64) -> u64 {
         loop {
             let now_ns = nanoseconds(self.shared.epoch.elapsed());
@@ -154,7 +154,7 @@ impl CallDelay for Throttled {
 }
 
 impl ThrottleRate {
-    /// Returns the time for this number of bytes.
+    /// Returns the time to transfer `size` bytes, in nanoseconds.
     fn transfer_ns(self, size: u64) -> u64 {
         let Some(bytes_per_second) = self.bytes_per_second else { return 0 };
         u64::try_from(u128::from(size) * 1_000_000_000 / u128::from(bytes_per_second)).unwrap_or(u64::MAX)
@@ -162,7 +162,7 @@ impl ThrottleRate {
 }
 
 impl Schedule {
-    /// Returns the end of a call that started at `start_ns`.
+    /// Schedules a call that started at `start_ns` and moved `size` bytes. Returns its end.
     fn take(&mut self, rate: ThrottleRate, start_ns: u64, size: u64) -> u64 {
         if size == 0 {
             // A call without bytes does not wait for the bytes of other calls.

@@ -1,4 +1,4 @@
-//! x86-64 intrinsics: re-exports those of `std::arch`, and implements in plain Rust those that Miri lacks.
+//! x86-64 intrinsics: re-exports `std::arch`, and implements, in plain Rust, the intrinsics that Miri lacks.
 //!
 //! This lets Miri check every load, store and index of the AVX-512 kernels.
 
@@ -33,7 +33,7 @@ mod interpreted {
         unsafe { std::mem::transmute_copy(&lanes) }
     }
 
-    /// Sets a bit for each lane for which the comparison holds.
+    /// Returns a mask with a bit for each lane for which the comparison holds.
     fn compare<const PREDICATE: i32, const N: usize>(a: [f64; N], b: [f64; N]) -> __mmask8 {
         let holds = |lane: usize| match PREDICATE {
             _CMP_EQ_OQ => a[lane] == b[lane],

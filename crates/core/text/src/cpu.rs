@@ -23,7 +23,7 @@ const UNKNOWN: u8 = u8::MAX;
 static BEST_LEVEL: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 impl Level {
-    /// Returns the highest level that this CPU supports, or the cap if that is lower.
+    /// Returns the highest level that this CPU supports, or the level set by [`Level::cap`] if that is lower.
     pub fn best() -> Level {
         let code = BEST_LEVEL.load(Ordering::Relaxed);
         if code != UNKNOWN {
@@ -34,7 +34,8 @@ impl Level {
         level
     }
 
-    /// Caps [`Level::best`] at this level for the rest of the process. Benchmarks use it to estimate older CPUs.
+    /// Caps [`Level::best`] at this level for the rest of the process. Benchmarks use it to estimate the speed of older
+    /// CPUs.
     pub fn cap(self) {
         BEST_LEVEL.store(self.usable() as u8, Ordering::Relaxed);
     }

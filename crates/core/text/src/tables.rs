@@ -12,7 +12,7 @@ pub(crate) const BEFORE_IN_LIST: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n[\0\r\0\0";
 
 /// White space between the numbers of a list.
 pub(crate) const BLANKS: [u8; 16] = *b" \0\0\0\0\0\0\0\0\t\n\0\0\r\0\0";
-/// Characters that end the numbers of a list; the vertical tab is missing because its entry holds `[`.
+/// Characters at which a list of numbers stops; the vertical tab is missing because its entry holds `[`.
 pub(crate) const STOPS: [u8; 16] = *b"\xFF\0\"#\0\0\0\0\0\0\0[\x0C]\0/";
 
 /// Shuffle that reverses 16 bytes.

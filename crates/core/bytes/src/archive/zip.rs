@@ -1,7 +1,7 @@
 //! The directory of a zip archive (PKWARE's APPNOTE 6.3.10, sections 4.3 and 4.4), including zip64.
 //!
-//! Local headers are ignored except for their signature and length: everything else comes from the directory. Declared
-//! sizes are never trusted beyond the end of the file.
+//! In local headers, only the signature and the lengths of the name and the extra field are read; everything else comes
+//! from the directory. Declared sizes are never trusted beyond the end of the file.
 //!
 //! The file is read from its end: the end record (22 bytes and a comment, so it is searched for backwards from the
 //! end), the 20-byte locator before it if there is a zip64 end record (56 bytes), and then the directory: per member, a
@@ -29,8 +29,8 @@ const END: &[u8] = b"PK\x05\x06";
 const END64: &[u8] = b"PK\x06\x06";
 const LOCATOR: &[u8] = b"PK\x06\x07";
 
-/// Returns whether an archive can start with these 4 bytes: those of a local header or, if it is empty, of the end
-/// record.
+/// Returns whether an archive can start with these 4 bytes: the signature of a local header or, if the archive is
+/// empty, of the end record.
 pub(super) fn has_signature(bytes: &[u8; 4]) -> bool {
     bytes == LOCAL || bytes == END
 }
@@ -109,8 +109,8 @@ pub(super) fn read(source: &Source<'_>, len: u64, limits: &DecompressLimits) -> 
     records(source, &end, limits, &mut at).map_err(|fault| located(at, fault))
 }
 
-/// Reads the last bytes, enough for the end record with the longest comment and a locator; returns them and their
-/// offset.
+/// Reads the end of the file, enough for an end record with the longest comment and a locator. Returns these bytes and
+/// their offset.
 fn tail(source: &Source<'_>, len: u64) -> io::Result<(Vec<u8>, u64)> {
     let max_bytes = (MAX_COMMENT_BYTES + END_BYTES + LOCATOR_BYTES) as u64;
     let start = len.saturating_sub(max_bytes);
@@ -131,8 +131,8 @@ pub(super) fn has_end(source: &Source<'_>, len: u64) -> io::Result<bool> {
 }
 
 /// Returns the index of the end record in `bytes`, the last bytes of a file from offset `start`. Prefers a record whose
-/// comment extends to the end of the file, so that a signature inside a comment is not mistaken for the record. Without
-/// one, accepts a record that other bytes follow.
+/// comment extends to the end of the file, so that a signature inside a comment is not mistaken for the record.
+/// Otherwise, accepts a record that is followed by other bytes, if its directory fits before it.
 fn end_at(bytes: &[u8], start: u64) -> Option<usize> {
     let last = bytes.len().checked_sub(END_BYTES)?;
     let comment = |at: usize| number(&bytes[at..], 20, 2) as usize;
@@ -212,7 +212,7 @@ fn checked(end: EndRecord) -> Result<EndRecord, ZipFault> {
     Ok(end)
 }
 
-/// Reads the records; `at` is the current offset, for errors.
+/// Reads the records. `at` is set to the offset of the current record, for errors.
 fn records(
     source: &Source<'_>,
     end: &EndRecord,
@@ -325,7 +325,8 @@ const CODE_PAGE_437: [char; 128] = [
     '≤', '⌠', '⌡', '÷', '≈', '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{a0}',
 ];
 
-/// Decodes a name: UTF-8 with or without the flag, or code page 437.
+/// Decodes a name. Valid UTF-8 is decoded as such even without the UTF-8 flag. Invalid UTF-8 is decoded lossily with
+/// the flag, and as code page 437 without it.
 fn name_text(raw: &[u8], flags: u16) -> Cow<'_, str> {
     const UTF8: u16 = 1 << 11;
     match std::str::from_utf8(raw) {
@@ -376,7 +377,7 @@ impl Directory {
         push(&mut self.records, record)
     }
 
-    /// Sets the latest possible end of each member from the offsets of all `headers`, and sorts by name.
+    /// Sets the latest possible end of each member from the offsets in `headers`, and sorts the records by name.
     fn settle(&mut self, mut headers: Vec<u64>, end: u64) -> io::Result<()> {
         headers.sort_unstable();
         for record in &mut self.records {

@@ -1,5 +1,5 @@
-//! A large gzip member on many threads: parts of it are decoded ahead of the reading thread, without the bytes before
-//! them.
+//! Decodes a large gzip member on many threads: parts of it are decoded ahead of the reading thread, without the bytes
+//! before them.
 //!
 //! The compressed bytes are divided into spans of equal size. Idle threads call [`GzipAhead::work`], which searches a
 //! span for the start of a block and decodes from there to the first block of the next span, with markers for unknown
@@ -8,18 +8,19 @@
 //! the markers with the bytes before the part.
 //!
 //! From then on, the last 32 KiB of this part are known, which is all that the next part needs. Other threads replace
-//! markers too, as long as each part starts where the previous one ends ([`AheadParts::set_window`]); otherwise,
-//! replacing markers would be half of the reading thread's work for text.
+//! markers too, as long as each part starts where the previous one ends ([`AheadParts::set_window`]). Without their
+//! help, replacing markers would be half of the reading thread's work for text.
 //!
 //! The search may fail, and a part may be incomplete: the reading thread decodes the rest itself. It also finds every
 //! error, member end and checksum itself, at the same offset as without other threads. It waits only for a part that
-//! starts at its position, or whose start is still being searched for. Threads that decode parts do not wait.
+//! starts at its position, or for a part whose start is still being searched for. Threads that decode parts do not
+//! wait.
 //!
 //! This module starts no threads: a job of `polyhaul-pipeline` calls [`DecodeAhead::work`] when a worker is idle. The
 //! number of parts and the memory of each are limited, in total to at most half of the memory limit of decompression.
 //!
-//! The search finds only blocks with dynamic codes. Files without any, which some compressors write at levels 0 and 1,
-//! are decoded by one thread.
+//! The search finds only blocks with dynamic codes. Files without such blocks, which some compressors write at levels 0
+//! and 1, are decoded by one thread.
 
 use super::inflate::{AheadParts, BlindDecoder, PartJob, PartSizes, SymbolBytes};
 use super::limits::DecompressLimits;
@@ -29,12 +30,13 @@ use crate::sync::{Mutex, MutexGuard};
 use std::io;
 use std::sync::{Arc, PoisonError};
 
-/// With fewer threads, the reading thread decodes a member alone: decoding text ahead is about twice the work
-/// (`tools/bench/benches/compress.rs`), and parsing keeps a few threads busy anyway.
+/// Minimum number of threads for decoding ahead. With fewer threads, the reading thread decodes a member alone:
+/// decoding text ahead is about twice the work (`tools/bench/benches/compress.rs`), and parsing keeps a few threads
+/// busy anyway.
 const MIN_THREADS: usize = 8;
-/// The sizes of parts. Smaller spans cost more, because the search skips half a block, up to 30 kB, in each. Parts of
-/// larger spans, at two bytes per uncompressed byte, would exceed a thread's share of the default memory limit for text
-/// that is compressed to an eighth.
+/// The sizes of parts. Smaller spans cost more, because the search skips half a block, up to 30 kB, in each span. Parts
+/// of larger spans, at two bytes per uncompressed byte, would exceed a thread's share of the default memory limit for
+/// text that is compressed to an eighth of its size.
 const SIZES: PartSizes = PartSizes { span_bytes: 128 << 10, part_bytes: 2 << 20 };
 /// Minimum number of spans; smaller sources are decoded by one thread.
 const MIN_SPANS: u64 = 16;
@@ -55,10 +57,10 @@ struct AheadWorker<'a> {
 }
 
 impl<'a> GzipAhead<'a> {
-    /// Creates the decoder of parts of `source`; returns `None` if one thread should decode the source, or if out of
+    /// Creates the decoder for parts of `source`. Returns `None` if one thread should decode the source, or if out of
     /// memory.
     pub(super) fn new(codec: Codec, source: &Source<'a>, limits: &DecompressLimits) -> Option<GzipAhead<'a>> {
-        // Each thread has a part, and all parts use at most half of the memory.
+        // Each thread works on one part, and all parts together use at most half of the memory limit.
         let fitting_parts = usize::try_from(limits.memory_bytes / 2).unwrap_or(usize::MAX) / SIZES.part_bytes;
         let is_parallel = codec == Codec::Gzip && limits.threads >= MIN_THREADS && fitting_parts > 1;
         // While a part is copied, the offset in the compressed data is only known roughly. Limits that can be exceeded
@@ -77,8 +79,8 @@ impl<'a> GzipAhead<'a> {
         GzipAhead { source: source.clone(), parts: Arc::new(parts), idle: Mutex::default() }
     }
 
-    /// Reserves space for the maximum number of parts and workers, so that no list grows later; `None` if out of
-    /// memory.
+    /// Reserves space for the maximum number of parts and workers, so that no list grows later. Returns `None` if out
+    /// of memory.
     fn with_capacity(self, threads: usize) -> Option<Self> {
         self.parts.reserve()?;
         self.idle().try_reserve_exact(threads).ok()?;

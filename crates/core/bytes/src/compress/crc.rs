@@ -1,7 +1,7 @@
-//! CRC-32 as in gzip and zip (RFC 1952, 8): from the crate `crc32fast` or, in WebAssembly, a small implementation.
+//! CRC-32 as in gzip and zip (RFC 1952, 8): the `crc32fast` crate or, in WebAssembly, a small implementation.
 //!
-//! The crate has 16 KiB of tables that do not compress, a large part of a browser's download for one format. The small
-//! implementation computes its tables on first use and processes eight bytes at a time.
+//! The crate has 16 KiB of tables that do not compress, a large part of a browser's download for a single format. The
+//! small implementation computes its tables on first use and processes eight bytes at a time.
 
 #[cfg(not(target_family = "wasm"))]
 pub(super) use crc32fast::{Hasher, hash};
@@ -21,7 +21,7 @@ mod small {
     /// Computes the CRC of bytes that arrive in parts.
     #[derive(Clone)]
     pub(crate) struct Hasher {
-        /// The complement of the CRC.
+        /// The one's complement of the CRC.
         rest: u32,
         tables: &'static Tables,
     }

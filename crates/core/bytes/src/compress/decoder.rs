@@ -1,5 +1,4 @@
-//! Decodes a source according to its format: checks limits, adds offsets to errors, and returns the data before an
-//! error.
+//! Decodes a source in any of the formats. Checks limits, adds offsets to errors, and returns the data before an error.
 
 use super::error::{DecodeStop, corrupt, unsupported};
 use super::format::{OutputBuffer, Sequence, StreamFormat};
@@ -42,7 +41,7 @@ impl<'a> SourceDecoder<'a> {
         Self::following(codec, source, limits, None)
     }
 
-    /// Creates a decoder that uses parts of gzip data that other threads decode.
+    /// Creates a decoder that, for gzip, uses the `parts` that other threads decode, if given.
     pub(super) fn following(
         codec: Codec,
         source: Source<'a>,
@@ -116,18 +115,18 @@ impl<'a> SourceDecoder<'a> {
     }
 }
 
-/// Interval for checking the ratio, in uncompressed bytes: 1 MiB. It is also checked at the end.
+/// Interval for checking the ratio, in uncompressed bytes: 1 MiB. The ratio is also checked at the end.
 const STEP_BYTES: u64 = 1 << 20;
 
 impl SourceDecoder<'_> {
-    /// Returns the number of bytes to decode until a limit is checked. The check's offset must not depend on the
-    /// caller's buffers.
+    /// Returns the number of bytes to decode before the next check of a limit. The offset of the check must not depend
+    /// on the caller's buffers.
     fn room(&self) -> u64 {
         let to_limit = self.limits.bytes.saturating_sub(self.plain_offset);
         to_limit.min(STEP_BYTES - self.plain_offset % STEP_BYTES)
     }
 
-    /// Decodes into `out`; returns the number of bytes before the error, if any.
+    /// Decodes into `out`. Returns the number of decoded bytes, which precede the error if there is one.
     fn decode(&mut self, out: &mut [u8]) -> (usize, Result<(), DecodeStop>) {
         let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let mut spare = [0];
@@ -149,7 +148,7 @@ impl SourceDecoder<'_> {
 }
 
 impl Read for SourceDecoder<'_> {
-    /// Returns the bytes decoded before an error first, then the error on every subsequent call.
+    /// If decoding fails, returns the bytes decoded before the error first, then the error on every subsequent call.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let error = match self.failed.take() {
             Some(error) => error,

@@ -40,7 +40,7 @@ impl Encoder {
     ///
     /// # Errors
     /// `InvalidInput` for other levels, and for zip, which is read-only; `OutOfMemory`; `Unsupported` for gzip and zstd
-    /// in a build without the feature `c-codecs`.
+    /// in a build without the `c-codecs` feature.
     pub fn new(codec: Codec, level: Option<i32>) -> io::Result<Self> {
         let levels = codec.levels();
         let level = level.unwrap_or(1);

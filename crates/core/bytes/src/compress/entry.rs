@@ -1,4 +1,4 @@
-//! Members of a zip archive, read as streams: decodes data that is stored, deflated or compressed with zstd, and checks
+//! Reads members of a zip archive as streams. Decodes data that is stored, deflated or compressed with zstd, and checks
 //! it against the size and checksum in the archive's directory. `archive/zip.rs` finds the offset of the data.
 
 use super::crc::Hasher;
@@ -82,7 +82,7 @@ impl MemberData {
         Ok(Box::new(MemberData { entry, data, crc: Hasher::default(), plain_bytes: 0, is_over: false }))
     }
 
-    /// Decodes into `out`, which is not full; returns whether the data ended.
+    /// Decodes into `out`, which must not be full. Returns whether the data ended.
     fn read(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         match &mut self.data {
             Data::Deflate(inflate) => inflate.decode(input, out),

@@ -1,8 +1,8 @@
 //! Code shared by all compressed formats: output buffers and member boundaries.
 //!
-//! A [`MemberFormat`] describes a format; a file is a sequence of members. A decoder converts pending bytes of a
-//! [`Buffer`] to uncompressed bytes in the caller's buffer until that is full. It keeps its own history, so the caller
-//! may pass a different buffer each time.
+//! A [`MemberFormat`] describes a format; a file is a sequence of members. A decoder turns pending bytes of a
+//! [`Buffer`] into uncompressed bytes in the caller's buffer until that is full. It keeps its own history, so the
+//! caller may pass a different buffer each time.
 
 use super::error::{DecodeStop, corrupt, truncated};
 use crate::Buffer;
@@ -24,7 +24,7 @@ impl<T: Copy> OutputBuffer<'_, T> {
         &mut self.bytes[self.filled..]
     }
 
-    /// Copies as much of `from` as fits; returns the number of items.
+    /// Copies as much of `from` as fits. Returns the number of copied items.
     pub(super) fn take_from(&mut self, from: &[T]) -> usize {
         let count = from.len().min(self.bytes.len() - self.filled);
         self.rest()[..count].copy_from_slice(&from[..count]);
@@ -50,7 +50,8 @@ pub(super) trait MemberFormat: Send {
     fn has_signature(bytes: &[u8]) -> bool;
     /// Reads the header of the next member.
     fn read_head(&mut self, input: &mut Buffer<'_>) -> Result<(), DecodeStop>;
-    /// Decodes some data into `out`, which is not full; returns whether the member, including its trailer, has ended.
+    /// Decodes some data into `out`, which must not be full. Returns whether the member, including its trailer, has
+    /// ended.
     fn read_data(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop>;
     /// Resets the state.
     fn restart(&mut self);
@@ -130,8 +131,8 @@ enum NextMember {
     End,
 }
 
-/// Returns whether a member starts at the current position. Zeros up to the end count as the end, except before the
-/// first member.
+/// Returns whether a member starts at the current position or the data ends there; anything else is an error. Zeros up
+/// to the end count as the end, except before the first member.
 fn next_member(
     input: &mut Buffer<'_>,
     is_first: bool,

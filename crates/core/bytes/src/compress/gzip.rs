@@ -68,7 +68,7 @@ pub(super) fn member_bytes(head: &[u8]) -> Option<u64> {
     declared_bytes(&extra[..extra.len().min(len)])
 }
 
-/// Returns the size that a known subfield declares.
+/// Returns the size that the first known subfield declares, if any.
 fn declared_bytes(mut extra: &[u8]) -> Option<u64> {
     while let Some(([a, b, low, high], rest)) = extra.split_first_chunk::<4>() {
         let len = usize::from(u16::from_le_bytes([*low, *high]));
@@ -151,7 +151,7 @@ impl MemberFormat for Gzip {
     fn restart(&mut self) {}
 }
 
-/// Reads a header; returns the member size that it declares.
+/// Reads a header. Returns the member size that it declares, if any.
 fn read_head(input: &mut Buffer<'_>) -> Result<Option<u64>, DecodeStop> {
     let mut crc = Hasher::default();
     let fixed = *take::<HEAD_BYTES>(input, &mut crc)?;

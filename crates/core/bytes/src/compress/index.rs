@@ -1,13 +1,12 @@
 //! Finds the members of a file without decoding them, so that threads can decode them in parallel.
 //!
-//! Only members whose headers declare their compressed and uncompressed sizes are found: BGZF and our own gzip members,
-//! and zstd and lz4 frames with content sizes. For all other files, including damaged ones, there is no index, and the
-//! file is read as a stream, which has better error messages. The declared sizes are checked when the members are
-//! decoded.
+//! This works only for members that declare their sizes: BGZF and our own gzip members, and zstd and lz4 frames with
+//! content sizes. For all other files, including files with damaged headers, there is no index, and the file is read as
+//! a stream, which has better error messages. The declared sizes are checked when the members are decoded.
 //!
 //! The walk makes one small read per member or block, and keeps 16 bytes per group. Groups of highly compressed members
-//! are small in the file, but there are at most about one per [`BYTES_PER_READ`]. A zstd file may end with a table of
-//! the same information ([`seek`]).
+//! are small in the file, but there is at most about one group per [`BYTES_PER_READ`] bytes. A zstd file may end with a
+//! table of the same information ([`seek`]).
 
 use super::error::DecodeStop;
 use super::limits::DecompressLimits;
@@ -24,8 +23,8 @@ const GROUP_BYTES: u64 = 512 << 10;
 /// Maximum size of a member to decode as a whole: 4 MiB.
 const MAX_MEMBER_BYTES: u64 = 4 << 20;
 
-/// Minimum number of groups that must fit into the memory limit; otherwise, the file is read as a stream, because each
-/// reader holds whole groups.
+/// Number of groups as large as the largest one that must fit into the memory limit. Otherwise, the file is read as a
+/// stream, because each reader holds whole groups.
 const MIN_GROUPS_IN_MEMORY: u64 = 16;
 
 /// The walk stops after this many reads, plus one for each [`BYTES_PER_READ`] bytes of the file, because the walk does
@@ -33,7 +32,7 @@ const MIN_GROUPS_IN_MEMORY: u64 = 16;
 const FREE_READS: u64 = 1000;
 const BYTES_PER_READ: u64 = 1024;
 
-/// The offsets of groups of members, followed by the end of the last one.
+/// The offsets of groups of members, followed by the end of the last group.
 pub(crate) struct MemberGroups {
     starts: Vec<MemberOffset>,
     largest_bytes: usize,
@@ -72,7 +71,7 @@ impl MemberGroups {
         MemberGroup { packed: start.packed..end.packed, plain: start.plain..end.plain }
     }
 
-    /// Returns the indices of the groups that overlap `range`, in uncompressed bytes.
+    /// Returns the indices of the groups that overlap `range`, a range of uncompressed bytes.
     pub(super) fn holding(&self, range: &Range<u64>) -> Range<usize> {
         let first = self.starts.partition_point(|start| start.plain <= range.start);
         let end = self.starts.partition_point(|start| start.plain < range.end);
@@ -120,7 +119,7 @@ struct GroupBuilder {
 }
 
 impl GroupBuilder {
-    /// Records a member; returns whether it can be decoded as a whole.
+    /// Records a member. Returns `false` if it is too large to be decoded as a whole, or if out of memory.
     ///
     /// An empty member joins its neighbors, however large they are: a group of empty members would never be read, and
     /// so never be verified.
@@ -165,7 +164,7 @@ struct MemberWalk<'s, 'a> {
 }
 
 impl MemberWalk<'_, '_> {
-    /// Reads the bytes at `at`: fewer at the end, none after too many reads.
+    /// Reads the bytes at offset `at`. Returns fewer bytes at the end, and none after too many reads.
     fn read<'b>(&self, at: u64, bytes: &'b mut [u8]) -> io::Result<&'b [u8]> {
         let Some(left) = self.reads_left.get().checked_sub(1) else {
             return Ok(&[]);
@@ -208,7 +207,8 @@ impl MemberWalk<'_, '_> {
         Ok(true)
     }
 
-    /// Records the members in the table at the end; records nothing if there is no valid table.
+    /// Records the members that are listed in the seek table at the end of the file. If there is no valid table,
+    /// records nothing and returns `false`.
     fn table(&mut self) -> io::Result<bool> {
         let source = self.source;
         let end = self.end;
@@ -225,7 +225,8 @@ impl MemberWalk<'_, '_> {
         Ok(false)
     }
 
-    /// Walks over frames; `frame` returns the sizes of the frame at the current position.
+    /// Walks over frames. `frame` returns the sizes of the frame at the current position. Returns `false` if the source
+    /// must be read as a stream.
     fn frames(&mut self, frame: fn(&Self, &[u8]) -> io::Result<Option<FrameSizes>>) -> io::Result<bool> {
         while self.at < self.end {
             let mut bytes = [0; 32];
@@ -260,8 +261,9 @@ impl MemberWalk<'_, '_> {
         })
     }
 
-    /// Skips the blocks of a frame. `block` receives the first `N` bytes of a block, and returns whether it is the last
-    /// one, and the size of the rest.
+    /// Walks over the blocks of a frame and returns its sizes, or `None` if the source must be read as a stream.
+    /// `block` receives the first `N` bytes of a block, and returns whether it is the last one, and the size of the
+    /// rest.
     fn blocks<const N: usize>(
         &self,
         head_bytes: usize,

@@ -16,7 +16,7 @@ use crate::memory::grow;
 use crate::{Buffer, Source};
 use std::io;
 
-/// An empty stored block after its header bits: its length and the complement.
+/// An empty stored block after its header bits: its length and the one's complement of its length.
 const STORED_NOTHING: [u8; 4] = [0, 0, 0xff, 0xff];
 /// The final block of a member: stored and empty.
 const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
@@ -82,16 +82,18 @@ impl GzipParts {
     /// Creates a compressor for parts. `level` is a gzip level, 1 to 12 (default 1).
     ///
     /// # Errors
-    /// `OutOfMemory`; `InvalidInput` for other levels; `Unsupported` in a build without the feature `c-codecs`.
+    /// `OutOfMemory`; `InvalidInput` for other levels; `Unsupported` in a build without the `c-codecs` feature.
     pub fn new(level: Option<i32>) -> io::Result<Self> {
         let deflate = Deflate::new(level.unwrap_or(1))?;
         Ok(GzipParts { deflate, inflate: Inflate::new()?, decoded: Vec::new() })
     }
 
-    /// Compresses `plain`, of about [`MEMBER_BYTES`](super::MEMBER_BYTES) bytes, and appends it as a part.
+    /// Compresses `plain`, of about [`MEMBER_BYTES`](super::MEMBER_BYTES) bytes, and appends it to `out` as a part.
+    /// Appends nothing if `plain` is empty.
     ///
     /// # Errors
-    /// `OutOfMemory`; in that case, the contents of `out` are unspecified.
+    /// `OutOfMemory`, or an error if the compressed data cannot be decoded. In both cases, the contents of `out` are
+    /// unspecified.
     pub fn encode(&mut self, plain: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
         if plain.is_empty() {
             return Ok(());

@@ -11,8 +11,8 @@ use polyhaul_fault::planted;
 pub struct DecompressLimits {
     /// Maximum number of uncompressed bytes. Default: no limit.
     pub bytes: u64,
-    /// Maximum number of uncompressed bytes per compressed byte, checked once 64 MiB have been decoded: smaller data is
-    /// harmless at any ratio, such as a short file that repeats one line. Default: 2000, which gzip (1032) and lz4
+    /// Maximum number of uncompressed bytes per compressed byte, checked once 64 MiB have been decoded: smaller data,
+    /// such as a short file that repeats one line, is harmless at any ratio. Default: 2000, which gzip (1032) and lz4
     /// (255) cannot reach.
     pub ratio: u64,
     /// Maximum memory for a window or a block, in bytes; the directory of an archive may use half of it. If fewer than
@@ -59,7 +59,7 @@ impl DecompressLimits {
         self
     }
 
-    /// Fails if decoding `packed` bytes to `plain` bytes exceeds a limit.
+    /// Fails if decoding `packed` bytes into `plain` bytes exceeds a limit.
     pub(super) fn check(&self, packed: u64, plain: u64) -> Result<(), DecodeStop> {
         if plain > self.bytes { Err(self.too_many_bytes()) } else { self.check_ratio(packed, plain) }
     }

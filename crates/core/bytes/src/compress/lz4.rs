@@ -1,5 +1,5 @@
 //! lz4 frames and the legacy format, as in the lz4 project's frame format description: headers, block sizes, checksums.
-//! The crate `lz4_flex` decodes the blocks.
+//! The `lz4_flex` crate decodes the blocks.
 //!
 //! | offset | bytes | header of a frame |
 //! |---|---|---|
@@ -11,7 +11,8 @@
 //! | | 4 | dictionary, if its flag is set |
 //! | | 1 | the second byte of the XXH32 of all bytes from offset 4 |
 //!
-//! A block is decoded as a whole into a window that also has the 64 KiB before it, and then copied to the output.
+//! A block is decoded as a whole into a window and then copied to the output. If blocks are linked, the window also
+//! contains the 64 KiB before the block.
 
 use super::error::{DecodeStop, checksum, corrupt, limit, truncated, unsupported};
 use super::format::{MemberFormat, OutputBuffer};
@@ -25,7 +26,7 @@ use std::io;
 const LEGACY_BLOCK_BYTES: usize = 8 << 20;
 /// Size of the history to which a linked block may refer.
 const HISTORY_BYTES: usize = 64 << 10;
-/// The longest header of a frame.
+/// Maximum size of a frame header.
 pub(super) const MAX_HEAD_BYTES: usize = 19;
 const IS_STORED: u32 = 1 << 31;
 /// Maximum expansion of a block: each additional length byte adds at most 255.
@@ -91,12 +92,12 @@ impl Lz4Head {
 
     /// Returns the maximum size of a block in the file.
     fn max_packed_bytes(&self) -> usize {
-        // The legacy format has no stored blocks, so incompressible ones grow, up to lz4's bound.
+        // The legacy format has no stored blocks, so incompressible blocks grow, up to lz4's bound.
         if self.is_legacy { self.block_bytes + self.block_bytes / 255 + 16 } else { self.block_bytes }
     }
 }
 
-/// Splits the size word of a block: its size in the file in bytes, and whether it is stored uncompressed.
+/// Splits the size word of a block into its size in the file, in bytes, and whether it is stored uncompressed.
 pub(super) fn block_size(word: [u8; 4]) -> (usize, bool) {
     let word = u32::from_le_bytes(word);
     ((word & !IS_STORED) as usize, word & IS_STORED != 0)
@@ -121,7 +122,7 @@ impl Lz4 {
         Lz4 { memory_bytes, head: Lz4Head::legacy(), hash: Xxh32::new(), size: 0, window: Vec::new(), start: 0, end: 0 }
     }
 
-    /// Reads a block; returns true if the frame ended instead.
+    /// Reads a block. Returns `true` if the frame ended instead.
     fn read_block(&mut self, input: &mut Buffer<'_>) -> Result<bool, DecodeStop> {
         let pending = input.ensure(8)?;
         let is_next = pending.is_empty() || is_lz4(pending) || skippable_len(pending).is_some();

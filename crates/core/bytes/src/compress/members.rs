@@ -1,9 +1,10 @@
 //! The uncompressed bytes of an indexed source, at any offset, for any number of threads.
 //!
-//! Each thread decodes directly into its own buffer, so threads do not wait for each other, and only decoders are kept.
-//! Reading a whole group of members decodes it once. Reading part of a group decodes it from its start, unless an idle
-//! decoder is at that position, so small sequential reads decode nothing twice. Damage may be detected only at the end
-//! of a member, so groups that were read in part are recorded until their end is reached.
+//! Each thread decodes directly into its own buffer, so threads do not wait for each other, and only decoders are
+//! cached. Reading a whole group of members decodes it once. Reading part of a group decodes it from its start, unless
+//! an idle decoder is at that position or before it in the group, so small sequential reads decode nothing twice.
+//! Damage may be detected only at the end of a member, so groups that were read in part are recorded until their end is
+//! reached.
 
 use super::decoder::SourceDecoder;
 use super::index::{MemberGroup, MemberGroups};
@@ -145,8 +146,8 @@ impl MemberReader<'_> {
         self.group == Some(group) && self.decoder.plain_offset() <= offset
     }
 
-    /// Fills `out` from offset `offset` of a group's uncompressed bytes; returns [`CHECKED`] if it reaches the end of
-    /// the group, and [`READ`] otherwise.
+    /// Fills `out` from offset `offset` of the uncompressed bytes, which is in `group`. Returns [`CHECKED`] if it
+    /// reaches the end of the group, and [`READ`] otherwise.
     fn read(&mut self, number: usize, group: MemberGroup, offset: u64, out: &mut [u8]) -> io::Result<u8> {
         if !self.is_before(number, offset) {
             self.decoder.restart(group.packed, group.plain.start);

@@ -1,5 +1,4 @@
-//! Compression: detects gzip, zstd and lz4 by content, reads them through a reused window, and writes independent
-//! members.
+//! Compression: detects gzip, zstd and lz4 by content, decodes them, and writes independent members.
 //!
 //! - [`decompressed`] turns a source of compressed bytes into one of uncompressed bytes. If the data records the sizes
 //!   of its members, the result is positioned, so that threads decode members in parallel; otherwise, it is a stream.
@@ -14,8 +13,9 @@
 //! # Libraries
 //!
 //! Our own code reads gzip (`inflate`): ISA-L is faster, but needs an assembler besides a C compiler; libdeflate does
-//! not stream; zlib-rs streams, but is slower. libdeflate writes gzip; zstd is the C library, lz4 a crate. Level 1 is
-//! the default of all formats, because compressing takes many times as long as formatting text at any level.
+//! not stream; zlib-rs streams, but is slower. libdeflate writes gzip. zstd uses the C library or, for reading with the
+//! `rust-zstd` feature, a Rust crate; lz4 uses a Rust crate. Level 1 is the default of all formats, because at any
+//! level, compressing takes many times as long as formatting the text.
 //!
 //! `tools/bench/benches/compress.rs` compares each format and level with zlib-rs and libdeflate;
 //! `cargo xtask bench gzip` compares whole files with ISA-L and Python's gzip. The results are in tools/bench/record.
@@ -65,10 +65,10 @@ use std::io;
 
 /// Returns the uncompressed bytes of `source` if it is compressed; otherwise `source` itself, with nothing consumed.
 ///
-/// If a file, or a source in memory, consists of several members whose sizes can be found without decoding them (BGZF,
-/// zstd and lz4 frames with content sizes, all output of [`Encoder`]), the result is positioned, and threads decode
-/// members in parallel. Otherwise, it is a stream that the reading thread decodes; other threads can help with a large
-/// gzip member through [`Source::ahead`](crate::Source::ahead).
+/// If a file, or a source in memory, consists of members whose sizes can be found without decoding them (BGZF, zstd and
+/// lz4 frames with content sizes, all output of [`Encoder`]), and if they form more than one group of about 512 KiB,
+/// the result is positioned, and threads decode members in parallel. Otherwise, it is a stream that the reading thread
+/// decodes; other threads can help with a large gzip member through [`Source::ahead`](crate::Source::ahead).
 ///
 /// ```
 /// use polyhaul_bytes::{Codec, DecompressLimits, Encoder, Source, decompressed};

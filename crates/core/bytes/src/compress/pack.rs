@@ -10,7 +10,7 @@ use zstd_safe::{CCtx, CParameter};
 pub(super) struct Deflate(Compressor);
 
 impl Deflate {
-    /// Creates a compressor; `InvalidInput` for invalid levels.
+    /// Creates a compressor. Fails with `InvalidInput` for invalid levels.
     pub(super) fn new(level: i32) -> io::Result<Self> {
         let level = CompressionLvl::new(level)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "gzip has no such level"))?;
@@ -22,13 +22,14 @@ impl Deflate {
         self.0.deflate_compress_bound(plain_bytes)
     }
 
-    /// Compresses to the start of `out`, which must have [`Deflate::bound`] bytes; returns the compressed size.
+    /// Compresses into the start of `out`, which must hold at least [`Deflate::bound`] bytes. Returns the compressed
+    /// size.
     pub(super) fn compress(&mut self, plain: &[u8], out: &mut [u8]) -> io::Result<usize> {
         self.0.deflate_compress(plain, out).map_err(failed)
     }
 }
 
-/// Compresses to zstd frames with a checksum and the content size.
+/// Compresses into zstd frames with a checksum and the content size.
 pub(super) struct ZstdFrames(CCtx<'static>);
 
 impl ZstdFrames {

@@ -105,8 +105,8 @@ impl SeekTable {
 }
 
 /// Calls `visit` with the compressed and uncompressed size of each frame of a source that ends at `end`, until `visit`
-/// returns `false`. Returns the size of the table itself, which is the last frame; `None` if `visit` returned `false`,
-/// or if the table is missing, malformed or too large.
+/// returns `false`. Returns the size of the table itself, which is the last frame. Returns `None` if `visit` returned
+/// `false`, or if the table is missing, malformed or too large.
 pub(super) fn each(source: &Source<'_>, end: u64, mut visit: impl FnMut([u32; 2]) -> bool) -> io::Result<Option<u64>> {
     let Some(TableLocation { start, entry_bytes }) = find(source, end)? else { return Ok(None) };
     let mut block = [0; BLOCK_BYTES];

@@ -1,5 +1,5 @@
-//! A zlib stream (RFC 1950) on several threads. Its compressed bytes come in spans, for example the chunks of a PNG
-//! file.
+//! Decodes a zlib stream (RFC 1950) on several threads. The compressed bytes come in spans, for example the chunks of a
+//! PNG file.
 //!
 //! Any thread can decode a part of a [`ZlibSpan`] without the bytes before it, from the first block found in the span
 //! (`inflate/blind.rs`). A [`ZlibDecoder`] takes the spans in order: when it reaches the first bit of a part, it
@@ -7,7 +7,8 @@
 //! errors, so neither bytes nor errors depend on what was decoded ahead. Unlike `ahead.rs`, this module neither reads a
 //! source nor waits for threads: the caller provides the bytes and schedules the work.
 //!
-//! Stricter than [`inflated`](super::inflated): a block with only an end symbol is an error, as in the `png` crate.
+//! This is stricter than [`inflated`](super::inflated): a block with only an end symbol is an error, as in the `png`
+//! crate.
 
 use super::error::{DecodeStop, corrupt};
 use super::format::OutputBuffer;
@@ -22,7 +23,7 @@ use std::ops::Range;
 
 /// Compressed bytes of a zlib stream, and the part that was decoded without the bytes before them.
 pub struct ZlibSpan {
-    /// The bytes of the span, and some after it.
+    /// The bytes of the span, and some bytes after it.
     bytes: Vec<u8>,
     /// The range of the span in the stream.
     range: Range<u64>,
@@ -37,7 +38,7 @@ enum SpanState {
     /// There is no part, or the decoder has passed it.
     None,
     Decoded,
-    /// This many of its uncompressed bytes were taken.
+    /// The decoder has taken this many of its uncompressed bytes.
     Taken(usize),
 }
 
@@ -66,7 +67,7 @@ impl ZlibSpan {
         self.state = SpanState::None;
     }
 
-    /// Decodes a part, from the first block found in the span, with at most `max_bytes` of memory; returns whether
+    /// Decodes a part, from the first block found in the span, with at most `max_bytes` of memory. Returns whether
     /// there is a part.
     pub fn decode_ahead(&mut self, max_bytes: usize) -> bool {
         self.decoder.hand(std::mem::take(&mut self.bytes), self.range.start);
@@ -125,7 +126,7 @@ pub struct ZlibDecoder {
     /// The number of parts decoded ahead that were taken.
     parts: u64,
     symbol_bytes: SymbolBytes,
-    /// The last uncompressed bytes that the data may refer to.
+    /// The last uncompressed bytes, which later data may refer to.
     window: Vec<u8>,
     sum: Adler32,
     is_over: bool,
@@ -167,7 +168,7 @@ impl ZlibDecoder {
         self.inflate.built() + self.parts
     }
 
-    /// Adds the next uncompressed bytes, up to `max_bytes`; returns `false` if there are fewer, because the decoder
+    /// Adds uncompressed bytes until `plain` holds `max_bytes`. Returns `false` if it holds fewer, because the decoder
     /// needs the next span or the stream is over.
     ///
     /// # Errors
@@ -214,7 +215,7 @@ impl ZlibDecoder {
         Ok(())
     }
 
-    /// Decodes until `out` is full or the span ends; returns whether the data ended.
+    /// Decodes until `out` is full or the span ends. Returns whether the data ended.
     fn blocks(&mut self, span: &mut ZlibSpan, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         loop {
             let until_bit = match span.state {
@@ -241,7 +242,8 @@ impl ZlibDecoder {
         }
     }
 
-    /// Takes `part` if it starts at the current bit and the whole window before it is known; otherwise, it is not used.
+    /// Takes `part` if it starts at the current bit and the whole window before it is known. Otherwise, the part is not
+    /// used.
     fn start_part(&mut self, part: &InflatedPart, out: &OutputBuffer<'_>) -> SpanState {
         let is_here = self.inflate.bit(&self.input) == part.start_bit();
         match out.bytes[..out.filled].last_chunk::<WINDOW_BYTES>() {

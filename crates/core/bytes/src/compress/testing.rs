@@ -11,7 +11,7 @@ impl Noise {
     }
 }
 
-/// Compresses data to blocks of `block` uncompressed bytes each, as zlib, or as gzip if 16 is added to `window_bits`.
+/// Compresses data into blocks of `block` uncompressed bytes each, as zlib, or as gzip if 16 is added to `window_bits`.
 pub(super) fn deflated(plain: &[u8], level: i32, window_bits: u8, block: usize) -> Vec<u8> {
     let mut packed = vec![0; 2 * plain.len() + 100_000];
     let mut deflate = Deflate::new(level, true, window_bits);

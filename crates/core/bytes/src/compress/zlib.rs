@@ -13,7 +13,8 @@ use std::io;
 /// The number of bytes to decode at a time.
 const STEP_BYTES: usize = 256 << 10;
 
-/// Decompresses zlib data to at most `max_bytes` bytes. Memory grows with the output. Bytes after the data are ignored.
+/// Decompresses zlib data into at most `max_bytes` bytes. Memory use grows with the output. Bytes after the data are
+/// ignored.
 ///
 /// ```
 /// let packed = [0x78, 1, 1, 3, 0, 0xFC, 0xFF, b'a', b'b', b'c', 2, 0x4D, 1, 0x27];

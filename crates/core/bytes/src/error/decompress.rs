@@ -14,7 +14,7 @@ pub enum DecompressErrorKind {
     Corrupt,
     /// A checksum, or the size in a gzip trailer, does not match the data.
     Checksum,
-    /// Other data follows the last member or frame; zeros are allowed.
+    /// Data other than zeros follows the last member or frame.
     TrailingGarbage,
     /// A limit of [`DecompressLimits`](crate::DecompressLimits) was exceeded.
     Limit(DecompressLimit),

@@ -1,8 +1,8 @@
-//! Random access to a host: for archives, whose directory is at the end.
+//! Random access to a host, for archives, whose directory is at the end.
 //!
 //! Even for small requests, the host reads 64 KiB or more except at its end. The most recently read parts are kept, so
-//! that reads at neighboring offsets need only one call. One thread reads at a time; the time that others wait for the
-//! lock does not count as the host's.
+//! that reads at neighboring offsets need only one call. One thread reads at a time; the time that other threads wait
+//! for the lock does not count as time of the host.
 
 use super::SharedHost;
 use crate::BLOCK_BYTES;
@@ -33,15 +33,15 @@ struct ViewPart {
 }
 
 impl<'a> HostView<'a> {
-    /// Returns the size of a host that can be viewed, and seeks to its start. `None` if the host has no size or cannot
-    /// seek; it has then not moved.
+    /// Seeks to the start of a host and returns its size. Returns `None` if the size is unknown or the host cannot
+    /// seek; in that case, the host has not moved.
     pub(crate) fn size_of(host: &SharedHost<'a>) -> io::Result<Option<u64>> {
         let mut host = lock(host);
         let Some(size) = host.size() else { return Ok(None) };
         Ok(host.seek(0)?.then_some(size))
     }
 
-    /// Creates a view of a host of this size. `head` has its first bytes, if they were already read.
+    /// Creates a view of a host of this size. `head` contains its first bytes, if they were already read.
     pub(crate) fn new(host: SharedHost<'a>, size: u64, head: Vec<u8>) -> io::Result<HostView<'a>> {
         let mut parts = Vec::new();
         keep(&mut parts, ViewPart { offset: 0, bytes: head })?;
@@ -84,7 +84,7 @@ impl<'a> HostView<'a> {
         }
     }
 
-    /// Reads the whole blocks that contain the `count` bytes at `at`; shorter at the end.
+    /// Reads the whole blocks that contain the `count` bytes at `at`. The last block may be shorter.
     fn part(&self, at: u64, count: usize, counters: &Counters) -> io::Result<ViewPart> {
         let offset = at - at % BLOCK_BYTES as u64;
         let part_bytes = ((at - offset) as usize + count).next_multiple_of(BLOCK_BYTES);
@@ -101,7 +101,7 @@ impl<'a> HostView<'a> {
     }
 }
 
-/// Copies bytes at `at` from a part that contains them; returns their number.
+/// Copies bytes at `at` from a part that contains them. Returns the number of copied bytes.
 fn copy_from(parts: &[ViewPart], at: u64, out: &mut [u8]) -> usize {
     let bytes_at = |part: &'_ ViewPart| -> Option<std::ops::Range<usize>> {
         let start = usize::try_from(at.checked_sub(part.offset)?).ok()?;
@@ -114,7 +114,7 @@ fn copy_from(parts: &[ViewPart], at: u64, out: &mut [u8]) -> usize {
     count
 }
 
-/// Keeps a part; drops the oldest one if there are too many.
+/// Keeps a part, and drops the oldest one if there are too many.
 fn keep(parts: &mut Vec<ViewPart>, part: ViewPart) -> io::Result<()> {
     if parts.len() == MAX_PARTS {
         parts.remove(0);

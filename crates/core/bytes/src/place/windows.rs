@@ -1,6 +1,6 @@
 //! Windows' rules for names and paths, as functions on text, so that tests can run on every system.
 
-/// Device names, which exist in every folder.
+/// Device names, except those of ports. They exist in every folder.
 const DEVICES: [&str; 6] = ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"];
 
 /// Prefix of paths that Windows takes literally, even with parts that end in a dot or are device names.
@@ -33,8 +33,8 @@ pub(super) fn leads_to_device(path: &str) -> bool {
     !path.starts_with(VERBATIM) && is_device_name(path.rsplit(['/', '\\', ':']).next().unwrap_or_default())
 }
 
-/// Returns a path in its usual form: `C:\a` for `\\?\C:\a`, `\\server\share\a` for `\\?\UNC\server\share\a`. `None` if
-/// it has neither prefix, or would be a different path without the prefix.
+/// Returns a path in its usual form: `C:\a` for `\\?\C:\a`, `\\server\share\a` for `\\?\UNC\server\share\a`. Returns
+/// `None` if it has neither prefix, or would be a different path without the prefix.
 pub(super) fn plain(path: &str) -> Option<String> {
     let share = path.strip_prefix(VERBATIM_SHARE);
     let rest = match share {

@@ -1,4 +1,4 @@
-//! Remote objects in builds with the feature `cloud`.
+//! Remote objects in builds with the `cloud` feature.
 
 use crate::place::{ListedObject, PlaceInfo, PlaceKind};
 use crate::stop::StopFlag;

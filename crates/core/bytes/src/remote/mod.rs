@@ -1,6 +1,6 @@
-//! Objects in object stores: the boundary to the crate `polyhaul-cloud`.
+//! Objects in object stores: the boundary to the `polyhaul-cloud` crate.
 //!
-//! Without the feature `cloud`, every access to an object returns an error that names the feature.
+//! Without the `cloud` feature, every access to an object returns an error that names the feature.
 
 #[cfg(feature = "cloud")]
 mod cloud;

@@ -1,4 +1,4 @@
-//! Remote objects in builds without the feature `cloud`: values of these types cannot exist.
+//! Remote objects in builds without the `cloud` feature: values of these types cannot exist.
 
 use crate::place::{ListedObject, PlaceInfo};
 use crate::stop::StopFlag;

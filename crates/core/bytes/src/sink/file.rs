@@ -16,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Maximum number of links to follow, as on Linux.
+/// Maximum number of symlinks to follow, as on Linux.
 const MAX_LINK_COUNT: usize = 40;
 /// The mode of a new file, before the umask is applied.
 const NEW_FILE_MODE: u32 = 0o666;
@@ -281,7 +281,7 @@ fn has_no_reader(_: &io::Error) -> bool {
     false
 }
 
-/// Returns the folder of `path`; the current folder for a bare name.
+/// Returns the folder of `path`, or the current folder for a bare name.
 pub(super) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

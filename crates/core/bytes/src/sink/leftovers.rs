@@ -35,7 +35,7 @@ pub(super) struct FileLock {
 }
 
 impl FileLock {
-    /// Locks a file that was just created; `None` if the file system does not support locks.
+    /// Locks a file that was just created. Returns `None` if the file system does not support locks.
     #[cfg(unix)]
     pub(super) fn new(file: &File) -> Option<FileLock> {
         file.try_lock().ok()?;

@@ -85,7 +85,7 @@ impl Temporary {
         Err(explain(io::ErrorKind::AlreadyExists.into(), target))
     }
 
-    /// Renames the file to `target`; if that fails, removes it.
+    /// Renames the file to `target`. If that fails, removes it.
     pub(super) fn rename_to(mut self, target: &Path) -> io::Result<()> {
         let start = Instant::now();
         loop {

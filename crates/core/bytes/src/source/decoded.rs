@@ -24,9 +24,10 @@ use std::ops::Range;
 /// # }
 /// ```
 pub trait DecodeAhead: Sync {
-    /// Returns whether a part can be decoded now.
+    /// Returns whether there is work to do now.
     fn has_work(&self) -> bool;
-    /// Decodes a part, for a few milliseconds; returns whether there was one. Does not wait for other threads.
+    /// Decodes a part, or completes one, which takes a few milliseconds. Returns whether there was anything to do. Does
+    /// not wait for other threads.
     fn work(&self) -> bool;
 }
 

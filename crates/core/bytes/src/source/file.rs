@@ -31,7 +31,8 @@ impl RegularFile {
         }
     }
 
-    /// Never reads past the length at opening: finding the end costs no call, and growth has no effect.
+    /// Never reads past the length that the file had when it was opened, so finding the end takes no call, and growth
+    /// has no effect.
     pub(super) fn read_at(&self, offset: u64, out: &mut [u8], counters: &Counters) -> io::Result<usize> {
         let remaining = self.len.saturating_sub(offset);
         let count = usize::try_from(remaining).map_or(out.len(), |r| r.min(out.len()));

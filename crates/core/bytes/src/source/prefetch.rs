@@ -20,7 +20,7 @@ const WINDOW_BYTES: u64 = 32 << 20;
 const STEP_BYTES: u64 = 64 << 10;
 /// Maximum ratio of the window to the bytes read so far, so that little is fetched if only the header is read.
 const MAX_GROWTH: u64 = 4;
-/// Minimum size of a file to fetch. The system reads smaller ones ahead in one or two steps.
+/// Minimum size of a file to fetch. The system reads smaller files ahead in one or two steps.
 const MIN_FILE_BYTES: u64 = 16 << 20;
 /// Number of offsets to probe in a file, besides its end.
 const PROBE_COUNT: u64 = 16;
@@ -88,7 +88,7 @@ pub struct Prefetch<'s> {
     is_stopped: AtomicBool,
 }
 
-/// The next step.
+/// What [`Prefetch::run`] does next.
 #[derive(Debug, PartialEq, Eq)]
 enum NextFetch {
     /// Fetch the bytes at this offset.
@@ -99,7 +99,8 @@ enum NextFetch {
 }
 
 impl<'s> Prefetch<'s> {
-    /// Returns `None` for a small file, for which the system's read-ahead suffices.
+    /// Creates a prefetch for a large file. Returns `None` for a small file, for which the system's read-ahead
+    /// suffices.
     pub(super) fn of_large(file: &'s RegularFile, counters: &'s Counters) -> Option<Prefetch<'s>> {
         (file.len >= MIN_FILE_BYTES).then(|| Prefetch { file, counters, is_stopped: AtomicBool::new(false) })
     }

@@ -6,7 +6,8 @@ use crate::memory::grow;
 use polyhaul_trace::Counters;
 use std::io::{self, Read};
 
-/// A reader, and the bytes that were read but not returned yet: more than one block only after a large peek.
+/// A reader, and the bytes that were read but not returned yet: more than one block only after a large peek or a
+/// rewind.
 pub(super) struct PeekableStream<'a> {
     reader: Box<dyn Read + Send + 'a>,
     spill: Vec<u8>,
@@ -69,7 +70,7 @@ impl<'a> PeekableStream<'a> {
         self.tape = Tape::Off;
     }
 
-    /// Rewinds to the start if everything was recorded; returns whether it did.
+    /// Rewinds to the start if everything was recorded. Returns whether it did.
     pub(super) fn rewind(&mut self) -> bool {
         let Tape::On(bytes, _) = std::mem::take(&mut self.tape) else { return false };
         self.spill_start = 0;

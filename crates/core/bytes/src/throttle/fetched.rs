@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The page size of the system's file cache.
 const PAGE_BYTES: u64 = 4096;
 
-/// Maximum size of a file to track: 32 MiB of bits.
+/// Maximum size of a file to track: 1 TiB, which takes 32 MiB of bits.
 const MAX_TRACKED_BYTES: u64 = 1 << 40;
 
 /// The pages of a file, as a bit set.
@@ -17,7 +17,8 @@ pub(crate) struct FetchedPages {
 }
 
 impl FetchedPages {
-    /// Creates an empty set for a file of `bytes` bytes; `None` if the file is too large to track, or out of memory.
+    /// Creates an empty set for a file of `bytes` bytes. Returns `None` if the file is too large to track, or if out of
+    /// memory.
     pub(crate) fn none_of(bytes: u64) -> Option<FetchedPages> {
         if bytes > MAX_TRACKED_BYTES {
             return None;
@@ -37,7 +38,7 @@ impl FetchedPages {
         pages.filter(|&page| self.is_new(page)).map(|page| (self.bytes - page * PAGE_BYTES).min(PAGE_BYTES)).sum()
     }
 
-    /// Records a page; returns whether it was new.
+    /// Records a page. Returns whether it was new.
     fn is_new(&self, page: u64) -> bool {
         let bit = 1 << (page % 64);
         let word = usize::try_from(page / 64).ok().and_then(|index| self.words.get(index));

@@ -7,12 +7,12 @@ use super::exact::split_bits;
 use super::fixed::POWERS;
 use super::significant::{self, Significant, carried};
 
-/// Number of 64-bit limbs before the point, and also of those after it.
+/// Number of 64-bit limbs before the point, and also after it.
 const LIMBS: usize = 17;
 /// Digits per group.
 const GROUP: usize = 9;
 /// One digit for a carry, 309 digits before the point rounded up to complete groups, then the longest fraction (60
-/// significant digits of 2^-1074) and two groups more, because at least one digit more than requested is computed.
+/// significant digits of 2^-1074) and two more groups, because at least one digit more than requested is computed.
 const CAPACITY: usize = 1 + 315 + 384 + 2 * GROUP;
 
 /// Decimal digits, split by the point.
@@ -34,7 +34,7 @@ impl LongDigits {
         digits
     }
 
-    /// Computes `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`; also
+    /// Computes `count` significant digits of `magnitude`, the first of which has the weight 10^`exponent`. Also
     /// returns the exponent after rounding.
     pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> (Self, i32) {
         let decimals = (count as i32 - 1 - exponent).max(0) as usize;
@@ -61,7 +61,7 @@ impl LongDigits {
         self.text.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// Computes at least one decimal more than `decimals`; also returns whether nonzero digits follow.
+    /// Computes at least one decimal more than `decimals`. Also returns whether nonzero digits follow.
     fn cut(magnitude: f64, decimals: usize) -> (Self, bool) {
         let (significand, exponent) = split_bits(magnitude);
         let mut digits = Self { text: [b'0'; CAPACITY], start: 1, point: 2, end: 2 };
@@ -105,8 +105,8 @@ impl LongDigits {
         }
     }
 
-    /// Rounds to the digits before `end` (1 or more), to nearest, ties to even; `more` is set if nonzero digits follow
-    /// the stored ones.
+    /// Rounds to the digits before `end` (1 or more), to nearest, ties to even. `more` must be set if nonzero digits
+    /// follow the stored ones.
     fn round(&mut self, end: usize, more: bool) {
         let rest = self.text.get(end..self.end).unwrap_or_default();
         let (next, after) = rest.split_first().unwrap_or((&b'0', &[]));
@@ -138,7 +138,7 @@ pub(super) fn significant(magnitude: f64, exponent: i32, count: usize) -> Signif
 fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
     let mut whole = [0; LIMBS];
     let mut fraction = [0; LIMBS];
-    // Position of the lowest bit in the limbs of the fraction followed by those of the whole part: 14 to 2059.
+    // Position of the lowest bit in the limbs of the fraction followed by the limbs of the whole part: 14 to 2059.
     let lowest = (exponent + 64 * LIMBS as i32).max(0) as usize;
     let wide = u128::from(significand) << (lowest % 64);
     for (limb, part) in [(lowest / 64, wide as u64), (lowest / 64 + 1, (wide >> 64) as u64)] {
@@ -150,7 +150,7 @@ fn halves(significand: u64, exponent: i32) -> ([u64; LIMBS], [u64; LIMBS]) {
     (whole, fraction)
 }
 
-/// Multiplies by 10^9 in place; returns the digits that cross the point.
+/// Multiplies by 10^9 in place. Returns the digits that cross the point.
 fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     let lowest = fraction.iter().position(|&limb| limb != 0).unwrap_or(LIMBS);
     let mut carry = 0;
@@ -162,7 +162,7 @@ fn next_group(fraction: &mut [u64; LIMBS]) -> u32 {
     carry as u32
 }
 
-/// Divides by 10^9 in place; returns the remainder.
+/// Divides by 10^9 in place. Returns the remainder.
 fn divide_by_billion(limbs: &mut [u64; LIMBS]) -> u32 {
     let highest = limbs.iter().rposition(|&limb| limb != 0).map_or(0, |highest| highest + 1);
     let mut rest = 0;

@@ -23,7 +23,7 @@ pub(super) fn ascii(digits: u64) -> u64 {
     digits | 0x3030_3030_3030_3030
 }
 
-/// Splits an integer of `digits` (up to 16) digits as [`eight`] does, followed by zeros.
+/// Splits an integer of `digits` (up to 16) digits in the same way as [`eight`], followed by zeros.
 #[inline(always)]
 pub(super) fn sixteen(integer: u64, digits: usize) -> [u64; 2] {
     let filled = integer * POWERS[16 - digits];

@@ -30,7 +30,7 @@ pub(super) unsafe fn fixed(pen: Pen, negative: bool, value: f64, digits: usize) 
 /// Stores a finite non-negative value with up to 384 decimals.
 ///
 /// # Safety
-/// Room for the whole part (309 bytes; 39 where the value fits an f32), a point, the digits, and 32 bytes more.
+/// Room for the whole part (309 bytes; 39 if the value fits an f32), a point, the digits, and 32 bytes more.
 pub(super) unsafe fn magnitude(pen: Pen, magnitude: f64, digits: usize) -> Pen {
     let (significand, exponent) = split_bits(magnitude);
     // SAFETY: below 2^53 · 2^11 the whole part has at most 20 digits: `integer::u64` stores one byte past them and

@@ -6,7 +6,7 @@
 //! each step is a loop over [`LANES`] values, which compilers vectorize with AVX-512.
 //!
 //! [`put_all`] assembles the texts with AVX-512. [`super::shortest`] writes the rare values (subnormals, infinities,
-//! NaN), and all values on CPUs without these instructions.
+//! NaN), the last values of a list if there are fewer than [`FEW`], and all values on CPUs without these instructions.
 
 #![cfg_attr(not(target_arch = "x86_64"), allow(dead_code, unused_imports, unused_mut))]
 
@@ -60,7 +60,7 @@ impl LaneTexts {
 
 /// Lowest exponent in plain notation.
 const LOWEST: i32 = -6;
-/// Number of layouts: exponents up to 15.
+/// Number of layouts, for exponents from [`LOWEST`] to 15.
 const LAYOUTS: usize = 22;
 
 /// A float type: f32 or f64.
@@ -72,15 +72,16 @@ pub trait Float: Copy + Default {
     /// Exponents written in plain notation.
     const PLAIN: std::ops::RangeInclusive<i32>;
     fn bits(self) -> u64;
-    /// Returns the upper bits of power · x, with the lowest bit also set if any bit below it is, for the lower end, the
-    /// middle and the upper end of an interval: x is `4 * c - step`, `4 * c` and `4 * c + 2`, shifted left by `shift`
-    /// bits.
+    /// Computes power · x for the lower end, the middle and the upper end of an interval, where x is `4 * c - step`, `4
+    /// * c` or `4 * c + 2`, shifted left by `shift` bits. Returns the upper bits of each product, with the lowest bit
+    /// also set if any bit below it is.
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3];
     /// Divides an integer by ten, rounding down.
     fn tenth(integer: u64) -> u64;
-    /// Appends zeros to an integer up to the maximum number of digits; returns it and its original number of digits.
+    /// Appends zeros to an integer up to the maximum number of digits. Returns the result and the original number of
+    /// digits.
     fn fill(integer: u64) -> (u64, u64);
-    /// Splits a padded integer into the first digit and the others, eight per word.
+    /// Splits a padded integer into the first digit and the other digits, eight per word.
     fn split(filled: u64) -> [u64; 3];
 }
 
@@ -198,7 +199,7 @@ fn add(a: u64, b: u64) -> (u64, u64) {
     (sum, u64::from(sum < a))
 }
 
-/// Shifts 128 bits left by 0 to 63 bits, uppermost word first.
+/// Shifts 128 bits left by 0 to 63 bits, most significant word first.
 #[inline(always)]
 fn shifted([high, low]: [u64; 2], by: u64) -> [u64; 3] {
     let back = (63 - by) & 63;
@@ -367,7 +368,7 @@ static LAYOUT: [[u8; 32]; LAYOUTS] = {
 /// Stores values, each followed by the text that the list has after it.
 ///
 /// # Safety
-/// - Room for [`MAX_SHORTEST_F64`] bytes and the text behind each value, and `SLACK` bytes more.
+/// - Room for [`MAX_SHORTEST_F64`] bytes and the text after each value, and `SLACK` bytes more.
 /// - The CPU has [`Level::Avx512`](crate::cpu::Level).
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx512vbmi")]

@@ -49,8 +49,8 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         Self { columns: columns.max(1), separator, ends: ends.map(LinePrefix::new), end_bytes, is_python: false }
     }
 
-    /// Follows Python and Blender: floats below 1e-4 and from 1e16 on have an exponent with a sign and at least two
-    /// digits (`1e-05`, `1e+16`), all others have none.
+    /// Follows Python and Blender: floats other than 0 that are below 1e-4 or at least 1e16 in magnitude have an
+    /// exponent with a sign and at least two digits (`1e-05`, `1e+16`). All other floats have no exponent.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -65,21 +65,21 @@ impl<'p, const E: usize> NumberLines<'p, E> {
         self
     }
 
-    /// Returns the length of the text after number `index` of the list, in bytes.
+    /// Returns the length of the text after the number at `index` in the list, in bytes.
     pub fn bytes_behind(&self, index: usize) -> usize {
         let line = index / self.columns;
         let column = index % self.columns;
         if column + 1 == self.columns { self.ends[line % E].text().len() } else { 1 }
     }
 
-    /// Starts a walk at number `index` of the list.
+    /// Starts a walk at the number at `index` in the list.
     #[inline(always)]
     pub(super) fn walk(&self, index: usize) -> LineWalk<'_, 'p, E> {
         LineWalk { lines: self, left: self.columns - index % self.columns, end: index / self.columns % E }
     }
 
-    /// Returns a count of numbers of up to `number_bytes` each that certainly fit into `room` with the texts after them
-    /// and [`SLACK`].
+    /// Returns how many numbers of up to `number_bytes` bytes each are certain to fit into `room` with the texts after
+    /// them and [`SLACK`].
     pub(super) fn fitting(&self, room: usize, number_bytes: usize) -> usize {
         let ends = self.end_bytes.div_ceil(self.columns);
         let each = number_bytes.saturating_add(1).saturating_add(ends);
@@ -109,7 +109,7 @@ impl<const E: usize> LineWalk<'_, '_, E> {
     }
 }
 
-/// Writes numbers of a list one by one near the end of a page, from index `first` on; returns the number of values that
+/// Writes numbers of a list one by one near the end of a page, from index `first` on. Returns the number of values that
 /// fit.
 pub(super) fn one_at_a_time<T: Copy, const E: usize>(
     page: &mut Page<'_>,

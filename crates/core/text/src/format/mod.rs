@@ -97,7 +97,7 @@ impl<'a> Page<'a> {
         self.len
     }
 
-    /// Whether the page has no text.
+    /// Returns whether the page has no text.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -109,7 +109,7 @@ impl<'a> Page<'a> {
         self.buffer.len() - self.len
     }
 
-    /// Whether any text did not fit.
+    /// Returns whether any text did not fit.
     #[inline]
     pub fn overflowed(&self) -> bool {
         self.overflowed
@@ -139,7 +139,7 @@ impl<'a> Page<'a> {
         self.overflowed = false;
     }
 
-    /// Runs `write`, and removes its text again unless all of it fits; returns whether it fits.
+    /// Runs `write`, and removes its text again unless all of it fits. Returns whether it fits.
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -234,7 +234,7 @@ impl<'a> Page<'a> {
         unsafe { self.append::<{ MAX_FIXED_F32 + SLACK }>(|pen| fixed::fixed(pen, value, scale)) }
     }
 
-    /// Appends `value` with `digits` decimals: [`fixed_f32`](Self::fixed_f32) for an f64.
+    /// Appends `value` with `digits` decimals, like [`fixed_f32`](Self::fixed_f32).
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -252,9 +252,9 @@ impl<'a> Page<'a> {
 
     /// Appends the shortest digits that a correctly rounding parser reads back as the same f32.
     ///
-    /// Plain decimal from 1e-6 to below 1e13 in magnitude (`100`, `0.5`, `-0`), otherwise one digit before the point
-    /// and an exponent without `+` or leading zeros (`1e-7`, `1.5e20`). Integers have no point. `nan`, `-nan`, `inf`,
-    /// `-inf` as in [`fixed_f32`](Self::fixed_f32).
+    /// Zero and values from 1e-6 to below 1e13 in magnitude are written as plain decimals (`100`, `0.5`, `-0`). Other
+    /// values have one digit before the point and an exponent without `+` or leading zeros (`1e-7`, `1.5e20`). Integers
+    /// have no point. Writes `nan`, `-nan`, `inf` and `-inf` like [`fixed_f32`](Self::fixed_f32).
     ///
     /// ```
     /// # use polyhaul_text::format::Page;
@@ -270,7 +270,7 @@ impl<'a> Page<'a> {
 
     /// Appends the shortest digits that a correctly rounding parser reads back as the same f64.
     ///
-    /// Like [`shortest_f32`](Self::shortest_f32), but plain decimal from 1e-5 to below 1e16 in magnitude.
+    /// Like [`shortest_f32`](Self::shortest_f32), but plain decimals extend from 1e-5 to below 1e16 in magnitude.
     #[inline]
     pub fn shortest_f64(&mut self, value: f64) {
         shortest::shortest_f64(self, value);
@@ -286,9 +286,10 @@ impl<'a> Page<'a> {
         shortest::python_f64(self, value);
     }
 
-    /// Appends `values`, the numbers of a list from index `first` on, with shortest digits, and the text after each;
-    /// returns the number of values that fit. The digits are the same as with [`shortest_f32`](Self::shortest_f32) and
-    /// [`shortest_f64`](Self::shortest_f64), but are computed for many values at a time.
+    /// Appends `values` with shortest digits, each followed by the text that `lines` describes. `first` is the index of
+    /// the first value in the list. Returns the number of values that fit. The digits are the same as with
+    /// [`shortest_f32`](Self::shortest_f32) and [`shortest_f64`](Self::shortest_f64), but are computed for many values
+    /// at a time.
     ///
     /// ```
     /// # use polyhaul_text::format::{NumberLines, Page};
@@ -307,8 +308,8 @@ impl<'a> Page<'a> {
         lanes::shortest(self, lines, first, values)
     }
 
-    /// Appends `values`, the integers of a list from index `first` on, and the text after each; returns the number of
-    /// values that fit.
+    /// Appends `values`, each followed by the text that `lines` describes. `first` is the index of the first value in
+    /// the list. Returns the number of values that fit.
     pub fn integer_lines<const E: usize>(&mut self, lines: &NumberLines<'_, E>, first: usize, values: &[i32]) -> usize {
         lines::integers(self, lines, first, values)
     }
@@ -321,7 +322,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Appends a line per row while they fit; returns the number of rows written.
+    /// Appends a line per row while they fit. Returns the number of rows written.
     ///
     /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. If there are rows,
     /// returns 0 only if the first line is longer than the room. This is the fastest way to write numbers, especially
@@ -406,7 +407,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// [`Page::append`] near the end of the buffer, through a scratch buffer; returns the number of bytes appended, or
+/// [`Page::append`] near the end of the buffer, through a scratch buffer. Returns the number of bytes appended, or
 /// `None` if the text does not fit.
 ///
 /// # Safety

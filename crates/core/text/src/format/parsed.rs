@@ -12,7 +12,7 @@ impl ParsedDigits {
         &self.digits[..self.count]
     }
 
-    /// Parses a decimal number with an optional point and exponent; zero has one digit.
+    /// Parses a decimal number with an optional point and exponent. Zero has one digit.
     pub(super) fn read(text: &[u8]) -> Self {
         let mut digits = Self { digits: [b'0'; 20], count: 0, exponent: -1 };
         let mut bytes = text.iter();

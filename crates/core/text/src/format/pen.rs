@@ -60,7 +60,7 @@ impl Pen {
         }
     }
 
-    /// Stores a slice that is rarely longer than 32 bytes; slices of 4 to 32 bytes are stored without a call of memcpy.
+    /// Stores a slice that is rarely longer than 32 bytes. Slices of 4 to 32 bytes are stored without calling memcpy.
     ///
     /// # Safety
     /// `bytes.len()` bytes from here must be inside the buffer.
@@ -144,7 +144,7 @@ impl Pen {
     }
 }
 
-/// Returns the first and last `N` bytes of `N` to `2 * N` bytes, which overlap or meet; `None` for other lengths.
+/// Returns the first and last `N` bytes of `N` to `2 * N` bytes, which overlap or meet, or `None` for other lengths.
 #[inline(always)]
 fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
     if bytes.len() > 2 * N {
@@ -154,7 +154,7 @@ fn ends<const N: usize>(bytes: &[u8]) -> Option<[[u8; N]; 2]> {
 }
 
 /// Three digits in the low bytes, the first digit in the lowest one. Entries have 4 bytes, because storing 4 bytes
-/// takes one instruction, storing 3 takes two.
+/// takes one instruction, and storing 3 bytes takes two.
 static GROUPS: [u32; 1000] = {
     let mut table = [0; 1000];
     let mut n = 0;

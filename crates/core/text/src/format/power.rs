@@ -6,7 +6,7 @@ const LOWEST: i32 = -323;
 const HIGHEST: i32 = 342;
 const COUNT: usize = (HIGHEST - LOWEST + 1) as usize;
 
-/// 10^k: its upper 128 bits, truncated, the highest one set.
+/// The upper 128 bits of 10^k, truncated. The highest bit is set.
 #[derive(Clone, Copy)]
 pub(super) struct PowerBits {
     pub(super) high: u64,
@@ -21,7 +21,7 @@ pub(super) fn power(k: i32) -> (PowerBits, i32) {
     (power, highest_bit(k))
 }
 
-/// Whether [`PowerBits`] hold 10^`k` exactly: 5^55 fits 128 bits, 5^56 does not.
+/// Returns whether [`PowerBits`] hold 10^`k` exactly: 5^55 fits into 128 bits, but 5^56 does not.
 #[inline(always)]
 pub(super) fn is_exact(k: i32) -> bool {
     (k as u32) <= 55

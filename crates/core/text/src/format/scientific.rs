@@ -9,7 +9,7 @@ use super::significant::{self, Significant, significant};
 /// Notation of `%e` and `%g`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Notation {
-    /// Digits after the point for `%e`, significant digits for `%g`; at most 61 significant ones.
+    /// Digits after the point for `%e`, significant digits for `%g`; at most 61 significant digits.
     pub(super) precision: usize,
     /// Writes `E` instead of `e`.
     pub(super) upper: bool,

@@ -1,7 +1,7 @@
 //! Writes the shortest digits that parse back to the same value, in the notation shared by the text formats.
 //!
-//! The `zmij` crate computes the digits (the shortest, and of those the closest to the value). The notation is this
-//! crate's own: no trailing `.0`, no `+` in exponents, `nan` and `inf` as with fixed digits.
+//! The `zmij` crate computes the digits (the shortest ones and, among those, the ones closest to the value). The
+//! notation is this crate's own: no trailing `.0`, no `+` in exponents, `nan` and `inf` as with fixed digits.
 
 use super::Page;
 use super::parsed::ParsedDigits;

@@ -2,7 +2,7 @@
 //!
 //! The value times a power of ten, in 192 bits, is truncated to an integer of that many digits. The power is truncated
 //! to 128 bits, so the product is too small by less than 2 units of its bit 64 (3 units of its bit 63). Only a value
-//! that appears that close to a tie goes to [`super::big`]: no other value can be rounded incorrectly.
+//! that appears that close to a tie is passed to [`super::big`]: all other values are rounded correctly.
 
 use super::big;
 use super::fixed::POWERS;
@@ -67,7 +67,7 @@ pub(super) fn exponent(magnitude: f64) -> i32 {
     first_digit(bits, first_bit)
 }
 
-/// Normalizes the significand so that its highest bit is set; returns it and the binary exponent of that bit.
+/// Normalizes the significand so that its highest bit is set. Returns it and the binary exponent of that bit.
 #[inline(always)]
 fn normalized(magnitude: f64) -> (u64, i32) {
     let bits = magnitude.to_bits();

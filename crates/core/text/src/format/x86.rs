@@ -5,9 +5,9 @@
 //! any other value, or with a product that is a tie only because it was rounded. The text is the same, which a test
 //! verifies.
 //!
-//! Several such quads go through each step together. A single quad is a dependency chain of some 70 cycles, too long
-//! for a CPU to overlap the chains of successive lines: measured 21 ns per line of three values that way, 6.6 ns this
-//! way.
+//! Several quads of four values go through each step together. A single quad is a dependency chain of some 70 cycles,
+//! too long for a CPU to overlap the chains of successive lines: measured 21 ns per line of three values that way, 6.6
+//! ns this way.
 
 use crate::arch::*;
 
@@ -146,8 +146,8 @@ impl LinePlan {
         unsafe { line.portable_rows(pen, groups.remainder()) }
     }
 
-    /// Returns the digits of quads of four values; `None` if a value is too large, or its product is a tie only because
-    /// it was rounded.
+    /// Returns the digits of quads of four values, or `None` if a value is too large, or if its product is a tie only
+    /// because it was rounded.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512ifma,avx512vbmi,avx512vbmi2,avx512vnni")]
     #[target_feature(enable = "bmi2,popcnt")]
@@ -176,7 +176,7 @@ impl LinePlan {
         Some(parts)
     }
 
-    /// Whether all products that end in exactly one half are exact, that is, real ties.
+    /// Returns whether all products that end in exactly one half are exact, that is, real ties.
     #[cold]
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512vl")]
@@ -226,7 +226,7 @@ impl LinePlan {
         }
     }
 
-    /// Sets a bit for each byte of a quad's text that is written.
+    /// Returns a mask of the bytes of a quad's text that are written.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi2")]
     fn written(&self, bytes: __m512i, values: __m256d) -> u64 {
@@ -235,7 +235,7 @@ impl LinePlan {
         self.significant(bytes) & text | _pdep_u64(negative, FIRST_BYTES)
     }
 
-    /// In each 16 bits, sets the bit of the first digit to write and all above it.
+    /// Returns a mask in which the bit of the first digit to write and all higher bits are set, in each 16 bits.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw")]
     fn significant(&self, bytes: __m512i) -> u64 {

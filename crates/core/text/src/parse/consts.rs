@@ -22,7 +22,7 @@ pub(super) const HALF_SINGLE: u64 = 0x1000_0000;
 /// many elements of the output.
 pub(super) const TOGETHER: usize = 8;
 
-/// [`RunProgress::odd`](super::plain::RunProgress) if the odd numbers are unknown.
+/// Value of [`RunProgress::odd`](super::plain::RunProgress) if it is unknown which numbers are odd.
 pub(super) const ALL_ODD: u8 = u8::MAX;
 
 /// 10^0 to 10^14, then ones. 32 entries: any five bits are a valid index.

@@ -25,8 +25,8 @@ pub(super) struct Decimal {
 }
 
 impl Decimal {
-    /// Parses all of `token`; `None` unless it has up to 19 digits and consists of an optional sign, digits with at
-    /// most one point, and an optional exponent of one to three digits.
+    /// Parses all of `token`. Returns `None` unless it has up to 19 digits and consists of an optional sign, digits
+    /// with at most one point, and an optional exponent of one to three digits.
     pub(super) fn from_token(token: &[u8]) -> Option<Decimal> {
         let (negative, mut rest) = match token {
             [b'-', rest @ ..] => (true, rest),
@@ -48,7 +48,7 @@ impl Decimal {
         fits.then_some(Decimal { digits, exponent, negative, is_whole: !is_pointed && rest.is_empty() })
     }
 
-    /// Rounds to the nearest f64; `None` if that is uncertain.
+    /// Rounds to the nearest f64. Returns `None` if that is uncertain.
     #[inline]
     pub(super) fn f64(self) -> Option<f64> {
         let bits = match self.digits {
@@ -77,9 +77,9 @@ impl Decimal {
         Some((if self.negative { -size } else { size }, mark))
     }
 
-    /// Computes an f64 with the same nearest f32; `None` if that is uncertain.
+    /// Computes an f64 with the same nearest f32. Returns `None` if that is uncertain.
     ///
-    /// The value is rounded three times (the digits, the power, and their product) and less than four units off. See
+    /// The value is rounded three times (the digits, the power, and their product) and is less than four units off. See
     /// [`super::quotient`].
     #[inline(always)]
     fn near(self) -> Option<f64> {
@@ -98,7 +98,7 @@ impl Decimal {
         }
     }
 
-    /// Rounds to the nearest f32; `None` if that is uncertain.
+    /// Rounds to the nearest f32. Returns `None` if that is uncertain.
     #[inline(always)]
     pub(super) fn f32(self) -> Option<f32> {
         match self.near() {
@@ -125,7 +125,7 @@ impl Decimal {
 }
 
 /// Consumes the leading digits of `rest` and appends them to the number `digits`, which may wrap around beyond
-/// [`MAX_DIGITS`] digits; returns their count.
+/// [`MAX_DIGITS`] digits. Returns their count.
 #[inline(always)]
 fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     let before = rest.len();
@@ -144,7 +144,8 @@ fn take_digits(digits: &mut u64, rest: &mut &[u8]) -> usize {
     before - rest.len()
 }
 
-/// Parses an exponent with its letter; 0 if `text` is empty, `None` if it is not an exponent of one to three digits.
+/// Parses an exponent with its letter. Returns 0 if `text` is empty, and `None` if it is not an exponent of one to
+/// three digits.
 #[inline(always)]
 pub(super) fn exponent(text: &[u8]) -> Option<i32> {
     let Some((e, rest)) = text.split_first() else { return Some(0) };
@@ -170,8 +171,8 @@ struct RoundedBits {
     exponent: i32,
 }
 
-/// Rounds `digits` (not 0) times 10^`exponent` to `BITS` bits, ties to even; `None` if the result is uncertain or the
-/// power is outside the table. A carry makes the significand one bit longer.
+/// Rounds `digits` (not 0) times 10^`exponent` to `BITS` bits, ties to even. Returns `None` if the result is uncertain
+/// or the power is outside the table. A carry makes the significand one bit longer.
 #[inline(always)]
 fn nearest<const BITS: u32>(digits: u64, exponent: i32) -> Option<RoundedBits> {
     let power = POWERS.get(usize::try_from(exponent + MAX_POWER).ok()?)?;
@@ -217,7 +218,7 @@ static TENS: [f64; TENS_COUNT] = {
     table
 };
 
-/// `bits · 2^exponent`: a power of five, or less than one unit below it.
+/// `bits · 2^exponent`: a power of five, or a number less than one unit below it.
 #[derive(Clone, Copy)]
 struct PowerOfFive {
     /// Normalized: the highest bit is set.

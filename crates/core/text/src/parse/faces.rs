@@ -59,10 +59,10 @@ const AHEAD: usize = 7;
 
 /// Parses faces: rows of a keyword and at least three corners, all with the same notation and at most 63 indices.
 ///
-/// A plain index has one to eight digits and is not zero, or has a minus and one to seven digits. All indices of the
-/// rows have the same sign. Writes the values of all corners, 1-based as in the text, to `values` (leave
-/// [`VALUE_SLACK`] spare) and the number of values up to the end of each row to `row_ends`. May overwrite later
-/// elements of both. A keyword has at most eight bytes.
+/// A plain index is not zero, and has one to eight digits, or a minus and one to seven digits. All indices of the rows
+/// have the same sign. Writes the values of all corners, 1-based as in the text, to `values` (leave [`VALUE_SLACK`]
+/// spare) and the number of values up to the end of each row to `row_ends`. May overwrite later elements of both. A
+/// keyword has at most eight bytes.
 pub fn face_rows(
     window: Window<'_>,
     line: usize,
@@ -80,7 +80,7 @@ pub fn face_rows(
     }
 }
 
-/// Whether the first index of a line starts with a minus.
+/// Returns whether the first index of a line starts with a minus.
 #[inline]
 fn counts_backwards(window: Window<'_>, line: usize) -> bool {
     if line >= window.index.line_count {
@@ -91,7 +91,7 @@ fn counts_backwards(window: Window<'_>, line: usize) -> bool {
     behind.iter().find(|byte| !is_space(**byte)) == Some(&b'-')
 }
 
-/// [`face_rows`] with the kernel of the window's level; `NEGATIVE` is for rows of negative indices.
+/// [`face_rows`] with the kernel of the window's level. `NEGATIVE` is for rows of negative indices.
 #[inline]
 fn at_level<const NEGATIVE: bool>(
     window: Window<'_>,
@@ -192,7 +192,7 @@ pub(super) struct IndexFaults {
     pub(super) empty: u64,
 }
 
-/// Loop over batches; `convert` writes the indices of a batch contiguously.
+/// Parses rows batch by batch. `convert` writes the indices of a batch contiguously.
 #[inline(always)]
 fn face_rows_with(
     window: Window<'_>,
@@ -270,7 +270,7 @@ impl RowBatch {
         BatchTokens { ends: &window.index.ends[self.first..][..rows * stride + AHEAD], indices }
     }
 
-    /// Returns the notation of a row; `None` if the row is invalid.
+    /// Returns the notation of a row, or `None` if the row is invalid.
     #[inline(always)]
     fn row_form(&self, row: usize, faults: &IndexFaults) -> Option<CornerForm> {
         let mask = u64::MAX >> (BATCH_TOKENS - self.size);

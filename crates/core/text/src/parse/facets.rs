@@ -10,7 +10,7 @@
 //! endfacet
 //! ```
 //! Letter case and the amount of white space do not matter. The numbers of many facets are collected and converted
-//! together; facets with another notation are converted number by number.
+//! together; facets that contain numbers in other notations are converted number by number.
 
 use super::number;
 use super::positions::{Batch, DigitLoss, RowShape};
@@ -65,7 +65,7 @@ impl FacetKeyword {
         FacetKeyword { word, mask: u64::MAX << (64 - 8 * keyword.len()), size: keyword.len() }
     }
 
-    /// Whether the token that ends at `end` is this keyword, in a window that starts at `start`.
+    /// Returns whether the token that ends at `end` is this keyword, in a window that starts at `start`.
     #[inline(always)]
     fn ends_at(&self, padded: &[u8], end: usize, start: usize) -> bool {
         // Setting this bit lowercases letters and turns no other byte into a letter.
@@ -79,7 +79,7 @@ impl FacetKeyword {
 /// The corners of a facet in double precision.
 pub type ExactCorners = [[f64; 3]; 3];
 
-/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`; returns the number
+/// Parses facets from `line` on into `out` and, unless `exact` is empty, their corners into `exact`. Returns the number
 /// of facets, each of [`LINES`] lines. Adds the precision that the corners lose as f32s to `loss`.
 ///
 /// The lines of a facet must contain no other tokens, and there must be no empty lines between them. Numbers may have
@@ -115,7 +115,7 @@ pub fn facets(
     parsed
 }
 
-/// Finds up to `count` facets from `line` on and stores the ends of their numbers; returns the number of facets.
+/// Finds up to `count` facets from `line` on and stores the ends of their numbers. Returns the number of facets.
 fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usize {
     let (rows, _) = ends.as_chunks_mut::<NUMBERS>();
     for (facet, row) in rows.iter_mut().take(count).enumerate() {
@@ -126,7 +126,7 @@ fn find(window: Window<'_>, line: usize, count: usize, ends: &mut [u32]) -> usiz
     count
 }
 
-/// Stores the ends of the numbers of the facet that starts at `line`; `false` if it is not a facet.
+/// Stores the ends of the numbers of the facet that starts at `line`. Returns `false` if it is not a facet.
 #[inline(always)]
 fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> bool {
     let index = window.index;
@@ -143,7 +143,7 @@ fn number_ends(window: Window<'_>, line: usize, row: &mut [u32; NUMBERS]) -> boo
     fits
 }
 
-/// Converts the numbers of `count` facets until one is invalid; returns the number of complete facets.
+/// Converts the numbers of `count` facets until one is invalid. Returns the number of complete facets.
 fn convert(window: Window<'_>, batch: &mut Batch, count: usize, has_doubles: bool, loss: &mut DigitLoss) -> usize {
     let shape = RowShape { width: NUMBERS, coordinates: (3, NUMBERS), has_doubles };
     let mut converted = 0;
@@ -161,7 +161,7 @@ fn convert(window: Window<'_>, batch: &mut Batch, count: usize, has_doubles: boo
     converted
 }
 
-/// Converts the numbers of one facet in any notation; `false` if one is invalid.
+/// Converts the numbers of one facet in any notation. Returns `false` if one is invalid.
 fn convert_any(window: Window<'_>, batch: &mut Batch, facet: usize, loss: &mut DigitLoss) -> bool {
     let numbers = facet * NUMBERS..(facet + 1) * NUMBERS;
     // Do not count the loss of an invalid facet.

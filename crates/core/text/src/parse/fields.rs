@@ -1,8 +1,8 @@
-//! Parses the fields of a table, many numbers at once, through the index of [`crate::scan`].
+//! Parses the fields of a table, many numbers at once, with the index of [`crate::scan`].
 //!
 //! Plain fields (up to 14 characters, only digits and at most one point, after an optional minus) are converted
-//! together, numbers in other notations individually or a few at a time. Any other field stops the run; the caller
-//! decides whether it is a comment, a missing value or an error.
+//! together. Numbers in other notations are converted individually or a few at a time. Any other field stops the run;
+//! the caller decides whether it is a comment, a missing value or an error.
 
 use super::consts::TOGETHER;
 pub use super::consts::{MAX_EXACT, NOT_INTEGER, WIDE};
@@ -110,7 +110,7 @@ impl<'a> IndexedFields<'a> {
         FieldRun { fields: self, first, ends: ends.get(..count + TOGETHER).unwrap_or(&[0; TOGETHER]), picked, stride }
     }
 
-    /// Whether the index was built from this text, or from a text that is not longer.
+    /// Returns whether the index was built from this text, or from a text that is not longer.
     fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
@@ -148,7 +148,7 @@ impl FieldRun<'_> {
         &self.fields.padded[self.range(at)]
     }
 
-    /// Converts fields from `first` on to the nearest f32s, until one is not a number; returns the number of fields
+    /// Converts fields from `first` on to the nearest f32s, until one is not a number. Returns the number of fields
     /// converted.
     ///
     /// `out` must have [`FIELD_SLACK`] spare elements after the fields, which may be overwritten.
@@ -168,7 +168,7 @@ impl FieldRun<'_> {
         )
     }
 
-    /// Converts fields from `first` on to the nearest f64s, until one is not a number; returns the number of fields
+    /// Converts fields from `first` on to the nearest f64s, until one is not a number. Returns the number of fields
     /// converted. Stores a mark for each: [`NOT_INTEGER`], [`WIDE`] for large integers, or 0 for other integers.
     ///
     /// `out` and `marks` must have [`FIELD_SLACK`] spare elements after the fields, which may be overwritten.
@@ -203,7 +203,7 @@ impl FieldRun<'_> {
     }
 }
 
-/// Parses a number in any notation; returns its value and mark.
+/// Parses a number in any notation. Returns its value and mark.
 fn any_notation(token: &[u8]) -> Option<(f64, u8)> {
     Decimal::from_token(token).and_then(Decimal::marked).or_else(|| {
         let value = number::any_f64(token)?;

@@ -47,11 +47,11 @@ pub(super) struct GridShape {
 }
 
 impl Grid {
-    /// Checks whether `padded[range]`, which consists of complete lines, is a grid with `columns` columns. If not, the
-    /// grid is then empty. Always returns `false` on CPUs without AVX-512.
+    /// Checks whether `padded[range]`, which consists of complete lines, is a grid with `columns` columns. If it is
+    /// not, the grid is empty afterwards. Always returns `false` on CPUs without AVX-512.
     ///
-    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Uses up to 4 bytes of memory per 3 bytes of text;
-    /// fails if out of memory.
+    /// `padded` is as for [`Index::scan`](crate::scan::Index::scan). Uses up to 4 bytes of memory per 3 bytes of text.
+    /// Fails if out of memory.
     pub fn scan(
         &mut self,
         padded: &[u8],
@@ -155,7 +155,7 @@ fn reserve<T: Copy + Default>(values: &mut Vec<T>, count: usize) -> Result<(), T
     Ok(())
 }
 
-/// Whether there is a kernel for `level`.
+/// Returns whether there is a kernel for `level`.
 fn has_kernel(level: Level) -> bool {
     #[cfg(target_arch = "x86_64")]
     return level.usable() == Level::Avx512;
@@ -166,7 +166,7 @@ fn has_kernel(level: Level) -> bool {
     };
 }
 
-/// Finds the numbers; returns their count, or 0 if the text is not a grid.
+/// Finds the numbers. Returns their count, or 0 if the text is not a grid.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, shape: GridShape) -> usize {
     #[cfg(target_arch = "x86_64")]

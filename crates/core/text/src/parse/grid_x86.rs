@@ -31,7 +31,7 @@ struct GridWalk {
     bad: u64,
 }
 
-/// Finds the numbers of `padded[range]` if it is a grid; returns their count, or 0 if it is not.
+/// Finds the numbers of `padded[range]` if it is a grid. Returns their count, or 0 if it is not.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names.
@@ -57,7 +57,7 @@ pub(super) unsafe fn find(grid: &mut Grid, padded: &[u8], range: Range<usize>, s
     if is_grid { walk.numbers } else { 0 }
 }
 
-/// Whether all numbers have decimals and are short enough.
+/// Returns whether all numbers have decimals and are short enough.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
 fn are_of_size(ends: &[u32], places: usize) -> bool {
     // Includes the character after each number.

@@ -50,7 +50,7 @@ pub(super) struct ListMasks {
 
 /// A text with lists, and the buffer for the ends of their numbers.
 ///
-/// `padded` must have [`PADDING`] bytes before each list and after `end`, otherwise nothing is converted; the byte at
+/// `padded` must have [`PADDING`] bytes before each list and after `end`; otherwise, nothing is converted. The byte at
 /// `end` must be white space.
 pub struct Lists<'a> {
     padded: &'a [u8],
@@ -60,7 +60,7 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Creates the parser of lists in a text that ends at `end`.
+    /// Creates a parser of lists in a text that ends at `end`.
     pub fn new(padded: &'a [u8], end: usize, level: Level) -> Lists<'a> {
         Lists { padded, end, level: level.usable(), tokens: TokenEnds { ends: [0; MAX_ENDS + SLACK], count: 0 } }
     }
@@ -68,7 +68,7 @@ impl<'a> Lists<'a> {
     /// Appends the nearest f32s of the numbers from `start` on to `out`, up to the first token that is not a number.
     ///
     /// # Errors
-    /// `None` if `out` cannot grow.
+    /// Returns `None` if `out` cannot grow.
     pub fn f32s(&mut self, start: usize, out: &mut Vec<f32>) -> Option<ListStop> {
         self.take::<Singles>(start, out, &mut DigitLoss::default())
     }
@@ -94,8 +94,8 @@ impl<'a> Lists<'a> {
         self.take::<Integers>(start, out, &mut DigitLoss::default())
     }
 
-    /// Parses exactly 16 numbers from `start` on, as with [`Lists::f64s`]; returns them and the end of the last one, or
-    /// `None` if there are more or fewer numbers, or one is invalid.
+    /// Parses exactly 16 numbers from `start` on, as with [`Lists::f64s`]. Returns the numbers and the end of the last
+    /// one. Returns `None` if there are more or fewer numbers, or if one is invalid.
     pub fn matrix(&mut self, start: usize) -> Option<([f64; 16], usize)> {
         const COUNT: usize = 16;
         if !self.has_room(start) {
@@ -116,7 +116,7 @@ impl<'a> Lists<'a> {
         swar::float_after(self.padded, end, is_before)
     }
 
-    /// Whether vectors may be loaded around the bytes from `start` to the end.
+    /// Returns whether vectors may be loaded around the bytes from `start` to the end.
     fn has_room(&self, start: usize) -> bool {
         let Lists { padded, end, .. } = *self;
         start >= PADDING && start <= end && padded.len() >= end + PADDING && padded.len() <= u32::MAX as usize
@@ -209,7 +209,8 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// Returns the offset and text of number `index` of those found, the first of which starts at or after `start`.
+    /// Returns the offset and text of number `index` among the numbers found, the first of which starts at or after
+    /// `start`.
     fn token(&self, start: usize, index: usize) -> (usize, &'a [u8]) {
         let ends = &self.tokens.ends;
         let before = if index == 0 { start } else { ends[index - 1] as usize };
@@ -235,20 +236,20 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Numbers whose loss of precision was not checked: all from index `from` on, and those from index `after` on with a
-/// bit in `odd`.
+/// Numbers whose loss of precision was not checked: all numbers from index `from` on, and the numbers from index
+/// `after` on that have a bit in `odd`.
 struct Unchecked {
     from: usize,
     after: usize,
     odd: u8,
 }
 
-/// Parses all of a token as a number in any notation; returns the nearest f32.
+/// Parses all of a token as a number in any notation. Returns the nearest f32, or `None` if the token is not a number.
 pub fn f32(token: &[u8]) -> Option<f32> {
     Singles::any(token).ok()
 }
 
-/// Parses all of a token as a number; returns the same f64 as [`Lists::f64s`].
+/// Parses all of a token as a number. Returns the same f64 as [`Lists::f64s`], or `None` if the token is not a number.
 pub fn f64(token: &[u8]) -> Option<f64> {
     Doubles::any(token).ok()
 }
@@ -270,7 +271,7 @@ trait ListNumber {
     /// differs from its f32 by more than half a unit of its last digit, and possibly if the difference is close to
     /// that.
     fn plain(numbers: NumberRun<'_>, out: &mut [Self::Value], may_lose: &mut bool) -> RunProgress;
-    /// Converts numbers that may be longer, until one has another notation; returns their number.
+    /// Converts numbers that may be longer, until one has another notation. Returns the number of converted numbers.
     fn long(numbers: NumberRun<'_>, out: &mut [Self::Value]) -> usize;
     /// Parses a number in any notation.
     fn any(token: &[u8]) -> Result<Self::Value, IntegerError>;
@@ -387,8 +388,8 @@ impl ListNumber for Integers {
     }
 }
 
-/// Whether an f64 may be halfway between two f32s; any other f64 rounds to the same f32 as the exact number. Between
-/// subnormal f32s, the midpoints have other bits, so all such values are included.
+/// Returns whether an f64 may be halfway between two f32s; any other f64 rounds to the same f32 as the exact number.
+/// Between subnormal f32s, the midpoints have other bits, so all such values are included.
 fn is_middle(value: f64) -> bool {
     value.to_bits() & BELOW_SINGLE == HALF_SINGLE || value.abs() < f64::from(f32::MIN_POSITIVE)
 }
@@ -402,7 +403,7 @@ fn nudged(value: f64, single: f32) -> f64 {
     if single > rounded { value.next_up() } else { value.next_down() }
 }
 
-/// Whether a token may be passed to the decimal parser, which would also accept `nan` and `inf`.
+/// Returns whether a token may be passed to the decimal parser, which would also accept `nan` and `inf`.
 fn is_number(token: &[u8]) -> bool {
     let digits = token.strip_prefix(b"-").or(token.strip_prefix(b"+")).unwrap_or(token);
     matches!(digits, [b'0'..=b'9', ..] | [b'.', b'0'..=b'9', ..])
@@ -426,19 +427,19 @@ fn hexadecimal(token: &[u8]) -> Option<f64> {
     Some(if negative { -(value as f64) } else { value as f64 })
 }
 
-/// Whether a byte is white space.
+/// Returns whether a byte is white space.
 #[inline(always)]
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 
-/// Whether a byte ends a token.
+/// Returns whether a byte ends a token.
 #[inline(always)]
 pub fn ends_token(byte: u8) -> bool {
     is_blank(byte) || matches!(byte, b'[' | b']' | b'"')
 }
 
-/// Whether a plain number may start after a byte.
+/// Returns whether a plain number may start after a byte.
 #[inline(always)]
 pub(super) fn is_before(byte: u8) -> bool {
     is_blank(byte) || byte == b'['
@@ -455,7 +456,7 @@ fn skip_blanks(padded: &[u8], at: usize, end: usize) -> usize {
     at + rest.iter().position(|&byte| !is_blank(byte)).unwrap_or(rest.len())
 }
 
-/// Finds the token ends from `start` on, up to the first token that is not a number; returns the end of the last token,
+/// Finds the token ends from `start` on, up to the first token that is not a number. Returns the end of the last token,
 /// at which the caller continues.
 fn find(padded: &[u8], start: usize, end: usize, level: Level, tokens: &mut TokenEnds) -> usize {
     match level {
@@ -472,7 +473,7 @@ fn find(padded: &[u8], start: usize, end: usize, level: Level, tokens: &mut Toke
     }
 }
 
-/// Loop over blocks, shared by all levels.
+/// The loop over blocks, shared by all levels.
 #[inline(always)]
 pub(super) fn find_blocks(
     padded: &[u8],

@@ -41,7 +41,7 @@ pub(super) unsafe fn find_avx2(padded: &[u8], start: usize, end: usize, ends: &m
     find_blocks(padded, start, end, ends, masks, |bits, base, out| spread_avx2(bits, base, out))
 }
 
-/// Sets a bit for each byte in a table.
+/// Returns a mask of the bytes that are in a table.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn lookup_avx512(table: &[u8; 16], bytes: __m512i) -> u64 {
@@ -59,7 +59,7 @@ fn lookup_avx2(table: &[u8; 16], low: __m256i, high: __m256i) -> u64 {
     movemask(find(low), find(high))
 }
 
-/// Sets a bit for each byte that may precede a number.
+/// Returns a mask of the bytes that may precede a number.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(super) fn before_avx512(bytes: __m512i) -> u64 {
@@ -72,7 +72,7 @@ pub(super) fn before_avx2(low: __m256i, high: __m256i) -> u64 {
     lookup_avx2(&BEFORE_IN_LIST, low, high)
 }
 
-/// Converts plain integers that end at `ends`, eight at a time; returns their number.
+/// Converts plain integers that end at `ends`, eight at a time. Returns the number of converted integers.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and every end is at least 64 and at most `padded.len()`.

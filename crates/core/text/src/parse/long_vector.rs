@@ -1,7 +1,7 @@
 //! Converts long numbers with 16-byte vectors. Values equal those of [`Decimal`].
 //!
-//! Converts two numbers at a time, up to 30 characters each plus an exponent, without branching on their digits: each
-//! has a lane of 32 bits, see [`lanes`].
+//! Converts two numbers at a time, up to 30 characters each plus an exponent, without branching on their digits. Each
+//! number has a lane of 32 bits; see [`lanes`].
 
 use super::decimal::{Decimal, MAX_DIGITS, exponent};
 use super::lanes::{self, FloatMarks, FloatParts};
@@ -64,8 +64,8 @@ unsafe fn marked(
     unsafe { each(numbers, take) }
 }
 
-/// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`;
-/// returns the number of values accepted.
+/// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`.
+/// Returns the number of values accepted.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -87,8 +87,8 @@ unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, Decimal) -> b
     2 * pairs.len()
 }
 
-/// Parses two numbers that end at `ends`; `None` unless they are plain enough. Not inlined, so that all result types
-/// share one copy: the call costs little.
+/// Parses two numbers that end at `ends`. A result is `None` if its number is not plain enough, and both may be `None`
+/// if only one number is not. Not inlined, so that all result types share one copy: the call costs little.
 ///
 /// # Safety
 /// As for [`f32s`]; both ends are the run's own.

@@ -1,8 +1,9 @@
 //! Converts long numbers with AVX2. Values equal those of [`Decimal`].
 //!
 //! [`four_f32s`] converts four numbers at a time: it reads the first 14 characters of each and bounds the rest, which
-//! suffices for nearly all f32s. [`f32s`] and [`f64s`] convert single numbers of up to 30 characters without branching
-//! on their digits, twice as fast as `Decimal`.
+//! suffices for nearly all f32s. [`each`] converts single numbers of up to 30 characters without branching on their
+//! digits, twice as fast as `Decimal`. [`f32s`] and [`f64s`] convert four numbers at a time where possible, and single
+//! numbers otherwise.
 
 use super::consts::{NOT_INTEGER, TOGETHER};
 use super::decimal::{Decimal, MAX_DIGITS, exponent};
@@ -19,8 +20,8 @@ const MAX_EXPONENT: usize = 22;
 /// Characters of an exponent: a letter, a sign, two digits.
 const EXPONENT_SIZE: i32 = 4;
 
-/// Converts four numbers from `starts` to `ends` to the nearest f32s; `None` unless all are decimal, have up to 30
-/// characters and an optional exponent of a sign and two digits, and round with certainty.
+/// Converts four numbers from `starts` to `ends` to the nearest f32s. Returns `None` unless all are decimal, have up to
+/// 30 characters and an optional exponent of a sign and two digits, and round with certainty.
 ///
 /// A value lies between the number that its first 14 characters form and the next larger one of the same length. If
 /// both round to the same f32, so does the value. Bounds are widened by 2^-50, more than the sum of five f64 roundings
@@ -90,8 +91,8 @@ impl FourExponents {
         FourExponents::find(_mm_setr_epi32(suffix[0], suffix[1], suffix[2], suffix[3]))
     }
 
-    /// Finds exponents in the last four characters of four numbers; `None` if one starts with an `e` or `E` that is not
-    /// followed by a sign and two digits, or is too large.
+    /// Finds exponents in the last four characters of four numbers. Returns `None` if one starts with an `e` or `E`
+    /// that is not followed by a sign and two digits, or is too large.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn find(suffixes: __m128i) -> Option<FourExponents> {
@@ -120,15 +121,15 @@ impl FourExponents {
         Some(FourExponents { sizes: _mm_and_si128(has_exponent, _mm_set1_epi32(EXPONENT_SIZE)), values })
     }
 
-    /// Looks up the powers of ten; those with negative exponents are rounded.
+    /// Looks up the powers of ten. Powers with negative exponents are rounded.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn powers(&self) -> __m256d {
         power_of(array(_mm_add_epi32(self.values, _mm_set1_epi32(MAX_EXPONENT as i32))))
     }
 
-    /// Scales numbers by powers of ten such that each result is rounded only once: returns the numbers, without regard
-    /// to their points, times a power, and the divisors to apply; `None` if a power is too large.
+    /// Scales numbers by powers of ten such that each result is rounded only once. Returns the numbers, without regard
+    /// to their points, times a power, and the divisors to apply. Returns `None` if a power is too large.
     #[target_feature(enable = "avx2,bmi1")]
     #[inline]
     fn scale(&self, four: &FourNumbers) -> Option<(FourNumbers, __m256d)> {
@@ -169,7 +170,7 @@ static POWERS: [f64; 64] = {
     table
 };
 
-/// Whether the last `sizes` (at most 16) characters before each of four ends are digits.
+/// Returns whether the last `sizes` (at most 16) characters before each of four ends are digits.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -257,8 +258,8 @@ pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
     converted
 }
 
-/// Converts numbers to the nearest f64s, with marks: four at a time while they have up to 14 characters and an optional
-/// exponent, otherwise individually.
+/// Converts numbers to the nearest f64s, with marks. Short numbers with an exponent are converted four at a time, all
+/// other numbers individually.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -319,8 +320,8 @@ unsafe fn scaled_f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [u8])
     unsafe { plain_x86::fours(numbers, split, convert) }
 }
 
-/// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`;
-/// returns the number of values accepted.
+/// Calls `take` with the index and value of each number until one is not plain enough or `take` returns `false`.
+/// Returns the number of values accepted.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -371,7 +372,7 @@ pub(super) unsafe fn each(numbers: NumberRun<'_>, mut take: impl FnMut(usize, De
     numbers.own_ends().len()
 }
 
-/// Sets a bit for each byte equal to `byte`.
+/// Returns a mask of the bytes that equal `byte`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn equal(bytes: __m256i, byte: u8) -> u32 {

@@ -1,8 +1,8 @@
 //! Parses numbers: correctly rounded floats, range-checked integers, and whole rows.
 //!
-//! [`number`] parses one token in any notation. [`rows`] parses runs of lines with the same plain layout through the
-//! index of [`crate::scan`], many numbers at once, and stops at the first line that is not plain; the caller parses
-//! that line with [`number`] and resumes. In the same way, [`tokens`] parses runs of numbers regardless of lines,
+//! [`number`] parses one token in any notation. [`rows`] uses the index of [`crate::scan`] to parse runs of lines with
+//! the same plain layout, many numbers at once, and stops at the first line that is not plain; the caller parses that
+//! line with [`number`] and resumes. In the same way, [`tokens`] parses runs of numbers regardless of lines,
 //! [`positions`] coordinates, [`facets`] STL, [`fields`] tables, and [`grid`] tables in which all numbers have the same
 //! number of decimals. [`list`] parses lists in brackets without an index.
 
@@ -71,7 +71,7 @@ const MIDDLE_MASK: u64 = 0x1FFF_FFFF & !(2 * MARGIN - 1);
 /// The value of these bits close to a midpoint.
 const MIDDLE: u64 = 0x1000_0000;
 
-/// Computes `digits / 10^places` as an f32; `None` if rounding twice could give the wrong result.
+/// Computes `digits / 10^places` as an f32. Returns `None` if rounding twice could give the wrong result.
 ///
 /// `digits` < 10^14 is exact as an f64. The factor and the product are rounded once each, so the product is less than
 /// two ulps of an f64 off, and rounding it to f32 is correct unless a midpoint between two f32s is that close. (A

@@ -19,8 +19,8 @@ const MAX_SIZE: usize = 2 * HEAD;
 /// an f64, 2^-53 each.
 const WIDENING: f64 = 1.0 / (1u64 << 50) as f64;
 
-/// Converts numbers to f64s with marks until one is not plain enough: integers exactly, others such that they have the
-/// same nearest f32s as the nearest f64s.
+/// Converts numbers to f64s with marks until one is not plain enough. Integers are exact; other values have the same
+/// nearest f32s as the nearest f64s.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names, and the ends are as [`NumberRun`] requires.
@@ -48,8 +48,8 @@ pub(super) unsafe fn f64s(numbers: NumberRun<'_>, out: &mut [f64], marks: &mut [
     numbers.own_ends().len().min(out.len()).min(marks.len())
 }
 
-/// Converts the number that ends at `end`, with a mark; `None` if the end of the previous number is unknown, if the
-/// number is not plain enough, or if its nearest f32 is uncertain.
+/// Converts the number that ends at `end`, with a mark. Returns `None` if the end of the previous number is unknown, if
+/// the number is not plain enough, or if its nearest f32 is uncertain.
 ///
 /// # Safety
 /// The CPU has AVX2, and `end` is an end of `numbers`.
@@ -71,8 +71,8 @@ unsafe fn number(numbers: &NumberRun<'_>, before: Option<u32>, end: usize) -> Op
     Some((f64::from_bits(value.to_bits() | u64::from(negative) << 63), NOT_INTEGER))
 }
 
-/// Computes a value with the same nearest f32 as the number of `size` characters with this head and tail; `None` if
-/// that is uncertain.
+/// Computes a value with the same nearest f32 as the number of `size` characters with this head and tail. Returns
+/// `None` if that is uncertain.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 fn value_of_head(head: &[u8; HEAD], tail: &[u8; HEAD], size: usize) -> Option<f64> {

@@ -13,10 +13,10 @@ pub enum IntegerError {
     Overflow,
 }
 
-/// Parses all of `token` as a decimal number; returns the nearest f32, or `None` if the token is not a number.
+/// Parses all of `token` as a decimal number. Returns the nearest f32, or `None` if the token is not a number.
 ///
 /// Accepts an optional sign, digits with or without a point (`.5`, `5.`), an exponent, and `nan`, `inf` and `infinity`
-/// in any case. Values that are too large become infinite, values that are too small become zero.
+/// in any case. Values that are too large become infinite, and values that are too small become zero.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::f32(b"-.5e1"), Some(-5.0));
@@ -26,13 +26,14 @@ pub fn f32(token: &[u8]) -> Option<f32> {
     Decimal::from_token(token).and_then(Decimal::f32).or_else(|| any_f32(token))
 }
 
-/// Parses all of `token` as a decimal number; returns the nearest f64. Accepts the same notation as [`f32()`].
+/// Parses all of `token` as a decimal number. Returns the nearest f64, or `None` if the token is not a number. Accepts
+/// the same notation as [`f32()`].
 pub fn f64(token: &[u8]) -> Option<f64> {
     Decimal::from_token(token).and_then(Decimal::f64).or_else(|| any_f64(token))
 }
 
-/// Rounds `value`, the nearest f64 of a decimal number, to that number's nearest f32; `None` if rounding twice may give
-/// a different result (`value` is halfway between two f32s), or if the f32 would be infinite or subnormal.
+/// Rounds `value`, the nearest f64 of a decimal number, to that number's nearest f32. Returns `None` if rounding twice
+/// may give a different result (`value` is halfway between two f32s), or if the f32 would be infinite or subnormal.
 /// ```
 /// use polyhaul_text::parse::number;
 /// assert_eq!(number::narrow(0.1), Some(0.1));
@@ -91,7 +92,8 @@ pub fn msvc_special(token: &[u8]) -> Option<f64> {
     Some(f64::copysign(size, sign))
 }
 
-/// Returns the value of the letters after `1.#`, which may be followed by digits and an exponent.
+/// Returns the value of the letters after `1.#`, which may be followed by digits and an exponent, or `None` for any
+/// other text.
 fn msvc_letters(text: &[u8]) -> Option<f64> {
     let letters_end = text.iter().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(text.len());
     let (letters, digits) = text.split_at(letters_end);
@@ -109,7 +111,7 @@ fn msvc_letters(text: &[u8]) -> Option<f64> {
     NANS.iter().any(|word| bare.eq_ignore_ascii_case(word)).then_some(f64::NAN)
 }
 
-/// Whether `text` consists of digits (possibly none) and an optional exponent with a sign.
+/// Returns whether `text` consists of digits (possibly none) and an optional exponent with a sign.
 fn is_digits_and_exponent(text: &[u8]) -> bool {
     let digits_end = text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
     match &text[digits_end..] {
@@ -119,7 +121,7 @@ fn is_digits_and_exponent(text: &[u8]) -> bool {
     }
 }
 
-/// Returns the value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case.
+/// Returns the value of `nan`, `nan(letters)`, `inf` or `infinity`, in any case, or `None` for any other text.
 fn c99_special(text: &[u8]) -> Option<f64> {
     if [&b"inf"[..], b"infinity"].iter().any(|word| text.eq_ignore_ascii_case(word)) {
         return Some(f64::INFINITY);

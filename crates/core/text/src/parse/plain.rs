@@ -35,7 +35,8 @@ pub(super) struct RunProgress {
 pub(super) enum Preceding {
     /// White space or a slash.
     Token,
-    /// A field separator or a newline, or one white-space character after either of them.
+    /// With [`Separator::Blanks`], white space. With a separator byte, that byte, a newline, or one white-space
+    /// character after either of them.
     Field(Separator),
     /// White space or an opening bracket; see [`super::list`].
     List,
@@ -157,8 +158,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::f32s`]; sets `loses` if any number differs from its f32 by more than half a unit of its last
-    /// digit, and possibly if the difference is close to that.
+    /// Like [`NumberRun::f32s`], but also sets `loses` if any number differs from its f32 by more than half a unit of
+    /// its last digit, and possibly if the difference is close to that.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -232,7 +233,7 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::f32s`], for a list; also returns which of the numbers after the converted ones are odd.
+    /// Like [`NumberRun::f32s`], for a list. Also returns which of the numbers after the converted ones are odd.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -246,8 +247,8 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::list_f32s`]; sets `loses` as [`NumberRun::checked_f32s`] does, for all numbers that are not
-    /// odd.
+    /// Like [`NumberRun::list_f32s`], but also sets `loses` as [`NumberRun::checked_f32s`] does, for all numbers that
+    /// are not odd.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -261,7 +262,7 @@ impl NumberRun<'_> {
         }
     }
 
-    /// Like [`NumberRun::list_f32s`], for f64s; stops at values halfway between two f32s. `out` must have at most
+    /// Like [`NumberRun::list_f32s`], for f64s. Stops at values halfway between two f32s. `out` must have at most
     /// `MAX_COUNT` elements.
     ///
     /// # Safety
@@ -278,7 +279,7 @@ impl NumberRun<'_> {
         RunProgress { converted: out[..count].iter().position(is_middle).unwrap_or(count), odd: ALL_ODD }
     }
 
-    /// Whether a number may start after the byte at `offset`.
+    /// Returns whether a number may start after the byte at `offset`.
     #[inline(always)]
     pub(super) fn is_before(&self, offset: usize) -> bool {
         let byte = self.padded[offset];
@@ -321,8 +322,9 @@ impl NumberRun<'_> {
 /// Maximum count of numbers converted individually before retrying `many`.
 const MAX_SINGLES: usize = 64;
 
-/// Converts `count` numbers: with `many` while they are plain, then with `long` up to a given index, and numbers that
-/// `long` rejects with `single`, until that fails. The fewer numbers `many` converts, the less often it is called.
+/// Converts `count` numbers. `many` converts numbers while they are plain. Then `long` converts numbers up to a given
+/// index, and `single` converts each number that `long` rejects, until `single` fails. While `many` converts no
+/// numbers, it is called less and less often.
 #[inline(always)]
 pub(super) fn runs<O: ?Sized>(
     count: usize,
@@ -351,8 +353,8 @@ pub(super) fn runs<O: ?Sized>(
     converted
 }
 
-/// Converts plain integers: calls `convert` with eight ends at a time, and converts the integers that it rejects (zero,
-/// negative ones) individually.
+/// Converts plain integers. Calls `convert` with eight ends at a time, and converts the integers that it rejects (zeros
+/// and negative integers) individually.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 pub(super) fn integers(

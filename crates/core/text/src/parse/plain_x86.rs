@@ -30,7 +30,7 @@ pub(super) unsafe fn f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32]) -> usi
     unsafe { eights(numbers, convert) }
 }
 
-/// Like [`f32s_avx512`]; sets `loses` as [`NumberRun::checked_f32s`] does.
+/// Like [`f32s_avx512`], but also sets `loses` as [`NumberRun::checked_f32s`] does.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -67,7 +67,7 @@ pub(super) unsafe fn f64s_avx512(numbers: NumberRun<'_>, out: &mut [f64], marks:
     unsafe { eights(numbers, convert) }
 }
 
-/// Like [`f32s_avx512`], for lists: also returns which of the last eight were odd, and converts the others.
+/// Like [`f32s_avx512`], for lists. Also returns which of the last eight numbers were odd, and converts the other ones.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -85,7 +85,7 @@ pub(super) unsafe fn list_f32s_avx512(numbers: NumberRun<'_>, out: &mut [f32]) -
     RunProgress { converted, odd }
 }
 
-/// Like [`list_f32s_avx512`]; sets `loses` as [`NumberRun::checked_list_f32s`] does.
+/// Like [`list_f32s_avx512`], but also sets `loses` as [`NumberRun::checked_list_f32s`] does.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -110,7 +110,7 @@ pub(super) unsafe fn checked_list_f32s_avx512(
     RunProgress { converted, odd }
 }
 
-/// Like [`list_f32s_avx512`], for f64s; values halfway between two f32s are odd.
+/// Like [`list_f32s_avx512`], for f64s. Values halfway between two f32s are odd.
 ///
 /// # Safety
 /// As for [`f32s_avx512`].
@@ -201,7 +201,7 @@ impl EightNumbers {
         }
     }
 
-    /// Stores the nearest f32s; returns a bit for each number that double rounding could get wrong.
+    /// Stores the nearest f32s. Returns a bit for each number that double rounding could get wrong.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f32s(&self, out: &mut [f32; 8]) -> u8 {
@@ -226,7 +226,8 @@ impl EightNumbers {
         _mm512_cmp_pd_mask::<_CMP_GT_OQ>(errors, _mm512_mul_pd(tenths, _mm512_set1_pd(HALF_UNIT)))
     }
 
-    /// Stores the f64s. Digits below 10^14 and powers up to 10^14 are exact, so the division is the only rounding.
+    /// Stores and returns the f64s. Digits below 10^14 and powers up to 10^14 are exact, so the division is the only
+    /// rounding.
     #[target_feature(enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
     #[inline]
     fn f64s(&self, out: &mut [f64; 8]) -> __m512d {
@@ -261,7 +262,8 @@ impl EightNumbers {
     }
 }
 
-/// Splits four numbers of 16 bytes; `values` are the bytes minus `0`, `space` the characters that may precede a number.
+/// Splits four numbers of 16 bytes. `values` are the bytes minus `0`, and `space` is a mask of the characters that may
+/// precede a number.
 #[target_feature(enable = "avx512f,avx512bw,bmi1")]
 #[inline]
 fn parts_avx512(bytes: __m512i, values: __m512i, space: u64) -> FloatParts {
@@ -301,7 +303,7 @@ pub(super) unsafe fn f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32]) -> usize
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Like [`f32s_avx2`]; sets `loses` as [`NumberRun::checked_f32s`] does.
+/// Like [`f32s_avx2`], but also sets `loses` as [`NumberRun::checked_f32s`] does.
 ///
 /// # Safety
 /// As for [`f32s_avx2`].
@@ -316,7 +318,7 @@ pub(super) unsafe fn checked_f32s_avx2(numbers: NumberRun<'_>, out: &mut [f32], 
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Whether the f32 of any of four numbers may differ by more than half a unit of the number's last digit.
+/// Returns whether the f32 of any of four numbers may differ by more than half a unit of the number's last digit.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 fn four_lose(four: &FourNumbers) -> bool {
@@ -344,7 +346,7 @@ pub(super) unsafe fn f64s_avx2(numbers: NumberRun<'_>, out: &mut [f64], marks: &
     unsafe { fours(numbers, |ends| Some((*ends, ())), |four, (), at| convert(four, at)) }
 }
 
-/// Like [`eights`]. `split` moves ends to the ends of plain numbers; `convert` receives its other results.
+/// Like [`eights`]. `split` moves ends to the ends of plain numbers. Its other results are passed to `convert`.
 ///
 /// # Safety
 /// As for [`f32s_avx2`], and `split` moves each end by at most 32 bytes to the front.
@@ -386,8 +388,8 @@ pub(super) unsafe fn fours<T>(
     }
 }
 
-/// Finds the bytes that may precede a field. Bytes are in reversed groups of 16, so the byte before another one in the
-/// text is the next one here; it is missing for the last byte of a group.
+/// Returns a mask of the bytes that may precede a field. Bytes are in reversed groups of 16, so the byte before another
+/// one in the text is the next one here; it is missing for the last byte of a group.
 #[inline(always)]
 fn before(space: u64, end: u64) -> u64 {
     end | space & (end >> 1) & !WIDE_TOP

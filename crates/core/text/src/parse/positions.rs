@@ -42,7 +42,7 @@ const UNITS: [f64; 16] = {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DigitLoss {
     /// Whether to count all short numbers that lose precision; otherwise, runs of numbers are no longer checked after
-    /// the first one.
+    /// the first such number.
     pub counts_all: bool,
     /// Number of short numbers that lose precision.
     pub short: u64,
@@ -146,13 +146,13 @@ impl DigitLoss {
         self.largest = self.largest.max(other.largest);
     }
 
-    /// Whether further numbers cannot change a reader's decision.
+    /// Returns whether further numbers cannot change a reader's decision.
     pub(super) fn is_known(&self) -> bool {
         self.short > 0 && !self.counts_all
     }
 }
 
-/// Returns the unit of the last significant digit of a short number; `None` for a longer one.
+/// Returns the unit of the last significant digit of a short number, or `None` for a longer one.
 fn last_unit(decimal: Decimal) -> Option<f64> {
     let Decimal { mut digits, mut exponent, .. } = decimal;
     while digits != 0 && digits.is_multiple_of(10) {
@@ -171,7 +171,7 @@ pub(super) struct CoordinateRun<'a> {
 }
 
 impl CoordinateRun<'_> {
-    /// Converts numbers until one is not decimal with up to 19 digits; returns the number of complete rows. `singles`
+    /// Converts numbers until one is not decimal with up to 19 digits. Returns the number of complete rows. `singles`
     /// and, unless empty, `doubles` must have [`TOGETHER`] elements after the last number.
     ///
     /// # Safety
@@ -208,7 +208,7 @@ impl CoordinateRun<'_> {
         rows
     }
 
-    /// Converts the first `count` numbers to doubles; returns the count of converted numbers.
+    /// Converts the first `count` numbers to doubles. Returns the count of converted numbers.
     ///
     /// # Safety
     /// As for [`NumberRun::f32s`].
@@ -264,9 +264,9 @@ impl Unchecked {
     }
 }
 
-/// Whether a token certainly has few enough digits for an f32: at most six, and no exponent or one of one digit or
-/// below 30. Many such numbers are noise around 0, and checking them with [`DigitLoss::add`] would take longer than
-/// converting all others.
+/// Returns whether a token certainly has few enough digits for an f32: at most six, and no exponent, an exponent of one
+/// digit, or an exponent below 30. Many such numbers are noise around 0, and checking them with [`DigitLoss::add`]
+/// would take longer than converting all other numbers.
 fn is_brief(token: &[u8]) -> bool {
     let is_mark = |byte: &u8| byte | 0x20 == b'e';
     let at = token.iter().position(is_mark).unwrap_or(token.len());
@@ -276,9 +276,9 @@ fn is_brief(token: &[u8]) -> bool {
     digits <= 6 && matches!(exponent, [] | [_] | [b'0'..=b'2', _])
 }
 
-/// Whether a token certainly has more than [`SHORT_DIGITS`] significant digits, judging by its length: it has no
-/// exponent, and neither its first nor its last digit is 0. Such numbers so rarely equal their f32s that they count as
-/// losses. This check is much faster than [`DigitLoss::add`].
+/// Returns whether a token certainly has more than [`SHORT_DIGITS`] significant digits, judging by its length: it has
+/// no exponent, and neither its first nor its last digit is 0. Such numbers so rarely equal their f32s that they count
+/// as losses. This check is much faster than [`DigitLoss::add`].
 fn length_alone(token: &[u8]) -> bool {
     let token = token.strip_prefix(b"-").unwrap_or(token);
     let is_plain_end = token.last().is_some_and(|byte| matches!(byte, b'1'..=b'9'));
@@ -289,9 +289,9 @@ fn length_alone(token: &[u8]) -> bool {
     is_plain_end && is_plain_start && !has_exponent && digits.len() > SHORT_DIGITS as usize + 1
 }
 
-/// Parses rows of a keyword and `N` numbers (3 to 7), starting with three coordinates, to f32s and, unless `doubles` is
-/// empty, to f64s; returns the number of lines parsed from `line` on. Adds the precision that the coordinates lose as
-/// f32s to `loss`.
+/// Parses rows of a keyword and `N` numbers (3 to 7), starting with three coordinates, into f32s and, unless `doubles`
+/// is empty, into f64s. Returns the number of lines parsed from `line` on. Adds the precision that the coordinates lose
+/// as f32s to `loss`.
 ///
 /// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an f32, and may
 /// stop at values halfway between two f32s. Leaves the outputs after the parsed rows unchanged.
@@ -329,7 +329,7 @@ pub fn position_rows<const N: usize>(
     parsed
 }
 
-/// Parses the tokens from `first` on as rows of `width` numbers (3 to 12), starting with three coordinates; returns the
+/// Parses the tokens from `first` on as rows of `width` numbers (3 to 12), starting with three coordinates. Returns the
 /// number of rows parsed. Otherwise like [`position_rows`], but ignores line ends.
 pub fn position_tokens(
     window: Window<'_>,
@@ -390,7 +390,7 @@ impl Batch {
         Batch { ends: [0; SIZE], singles: [0.0; SIZE], doubles: [0.0; SIZE] }
     }
 
-    /// Converts rows with known ends until a number is not decimal; returns the number of complete rows.
+    /// Converts rows with known ends until a number is not decimal. Returns the number of complete rows.
     ///
     /// # Safety
     /// `window.fits()`, and the ends are from its index.
@@ -422,7 +422,7 @@ impl Batch {
 }
 
 impl Window<'_> {
-    /// Stores the ends of the numbers in rows of a keyword and `N` numbers from `line` on; returns the number of rows
+    /// Stores the ends of the numbers in rows of a keyword and `N` numbers from `line` on. Returns the number of rows
     /// with this layout.
     #[inline]
     fn row_ends<const N: usize>(&self, line: usize, keyword: LineKeyword, out: &mut [u32]) -> usize {

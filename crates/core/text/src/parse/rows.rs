@@ -46,7 +46,7 @@ impl LineKeyword {
         Some(LineKeyword { word: u64::from_le_bytes(bytes), mask, size: keyword.len() })
     }
 
-    /// Whether the token from `start` to `end` is the keyword.
+    /// Returns whether the token from `start` to `end` is the keyword.
     #[inline(always)]
     pub(super) fn is_at(self, padded: &[u8], start: usize, end: u32) -> bool {
         let Some(bytes) = padded.get(start..).and_then(|rest| rest.first_chunk()) else { return false };
@@ -55,14 +55,14 @@ impl LineKeyword {
 }
 
 impl Window<'_> {
-    /// Whether the index was built from this text, or from a text that is not longer, so that its offsets are inside
-    /// this text.
+    /// Returns whether the index was built from this text, or from a text that is not longer, so that its offsets are
+    /// inside this text.
     pub(super) fn fits(&self) -> bool {
         self.padded.len() - PADDING.min(self.padded.len()) >= self.index.limit
     }
 
-    /// Checks that `ROWS` lines from `line` on consist of a keyword and `N` tokens without slashes; returns the token
-    /// ends from the first keyword on.
+    /// Returns the token ends from the first keyword on, if `ROWS` lines from `line` on consist of a keyword and `N`
+    /// tokens without slashes.
     #[inline(always)]
     pub(super) fn rows<const N: usize, const ROWS: usize>(
         &self,
@@ -86,7 +86,7 @@ impl Window<'_> {
     }
 }
 
-/// Parses rows of a keyword and `N` floats (2 to 7); returns the number of lines parsed from `line` on.
+/// Parses rows of a keyword and `N` floats (2 to 7). Returns the number of lines parsed from `line` on.
 ///
 /// A plain float has up to 14 characters, only digits and at most one point, after an optional minus. A keyword has at
 /// most eight bytes. Also stops at numbers that are too close to the midpoint between two f32s. May overwrite elements
@@ -109,11 +109,11 @@ pub fn float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8
     }
 }
 
-/// Parses rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits; returns the number of
+/// Parses rows of a keyword and `N` floats (2 to 7) in any decimal notation with up to 19 digits. Returns the number of
 /// lines parsed from `line` on.
 ///
-/// Slower than [`float_rows`] for rows that both accept. Stops at values that are infinite or subnormal as an `f32`,
-/// and may stop at values halfway between two f32s. May overwrite elements of `out` after the parsed rows.
+/// This is slower than [`float_rows`] for rows that both accept. Stops at values that are infinite or subnormal as an
+/// `f32`, and may stop at values halfway between two f32s. May overwrite elements of `out` after the parsed rows.
 pub fn long_float_rows<const N: usize>(window: Window<'_>, line: usize, keyword: &[u8], out: &mut [[f32; N]]) -> usize {
     const { assert!(N >= 2 && N <= 7) };
     let Some(keyword) = LineKeyword::new(keyword).filter(|_| window.fits()) else { return 0 };
@@ -233,8 +233,8 @@ unsafe fn long_rows_avx2<const N: usize>(
     float_rows_with(window, line, keyword, out, |starts, ends| unsafe { long_x86::four_f32s(text, starts, ends) })
 }
 
-/// Loop over rows, shared by all vector kernels; `convert` receives the starts and ends of four tokens, possibly from
-/// several rows.
+/// The loop over rows, shared by all vector kernels. `convert` receives the starts and ends of four tokens, possibly
+/// from several rows.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "wasm32"))]
 #[inline(always)]
 fn float_rows_with<const N: usize>(
@@ -246,7 +246,7 @@ fn float_rows_with<const N: usize>(
 ) -> usize {
     let rows = window.index.line_count.saturating_sub(line).min(out.len());
     let out = &mut out[..rows];
-    // As many rows at a time as fill groups of four tokens.
+    // With 2, 3 or 6 tokens per row, parses as many rows at a time as fill whole groups of four tokens.
     let parsed = match N {
         2 => batches::<N, 2>(window, line, keyword, out, &convert),
         3 => batches::<N, 4>(window, line, keyword, out, &convert),

@@ -67,7 +67,7 @@ fn number(word: u64) -> u64 {
     (fours * 10_000 + (fours >> 32)) & 0xFFFF_FFFF
 }
 
-/// Parses eight characters in memory order; `None` unless all are digits.
+/// Parses eight characters in memory order. Returns `None` unless all are digits.
 #[inline(always)]
 pub(super) fn eight_digits(word: u64) -> Option<u64> {
     let values = word ^ (0x30 * ONES);
@@ -75,14 +75,14 @@ pub(super) fn eight_digits(word: u64) -> Option<u64> {
     (others == 0).then(|| number(values))
 }
 
-/// Whether a byte may precede an index.
+/// Returns whether a byte may precede an index.
 #[inline(always)]
 pub(super) fn separates(byte: u8) -> bool {
     is_space(byte) || byte == b'/'
 }
 
-/// Sets a bit for each of eight indices without a separator before it. `full` has the top bit of each index to check:
-/// those whose eight loaded characters all belong to the index.
+/// Returns a bit for each of eight indices without a separator before it. `full` has the top bit of each index to
+/// check; the eight loaded characters of these indices all belong to the index.
 ///
 /// # Safety
 /// For each end, `text[end - 9]` is readable, and `full` has at most the top bit of each byte.
@@ -101,8 +101,8 @@ pub(super) unsafe fn unseparated(text: *const u8, ends: &[u32; 8], mut full: u64
     bad
 }
 
-/// Parses an index of 1 to 8 digits that ends at `end`: `Some(0)` for an empty token, `None` for a literal zero and any
-/// other token.
+/// Parses an index of 1 to 8 digits that ends at `end`. Returns `Some(0)` for an empty token, and `None` for a literal
+/// zero and any other token.
 #[inline(always)]
 pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
     let DigitRun { value, count, before } = eight(padded, end)?;
@@ -110,8 +110,8 @@ pub(super) fn index(padded: &[u8], end: usize) -> Option<u32> {
     is_plain.then_some(value as u32)
 }
 
-/// Parses an index of a minus and 1 to 7 digits that ends at `end`, as its bits: `Some(0)` for an empty token, `None`
-/// for any other token.
+/// Parses an index of a minus and 1 to 7 digits that ends at `end`, and returns its bits. Returns `Some(0)` for an
+/// empty token, and `None` for any other token.
 #[inline(always)]
 pub(super) fn negative_index(padded: &[u8], end: usize) -> Option<u32> {
     let DigitRun { value, count, before } = eight(padded, end)?;
@@ -136,7 +136,7 @@ pub(super) fn integer(padded: &[u8], end: usize) -> Option<i32> {
     Some(if minus { -size } else { size })
 }
 
-/// Parses a float of up to [`FLOAT_SIZE`] characters plus a minus that ends at `end`.
+/// Parses a float of up to [`FLOAT_SIZE`] characters, with an optional minus, that ends at `end`.
 #[inline(always)]
 pub(super) fn float(padded: &[u8], end: usize) -> Option<f32> {
     float_after(padded, end, |at| is_space(padded[at]))
@@ -178,8 +178,8 @@ pub(super) fn float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -
     Some(f32::from_bits(quotient(digits, places)?.to_bits() | minus << 31))
 }
 
-/// Like [`float_after`]; also returns whether the number may differ from its f32 by more than half a unit of its last
-/// digit.
+/// Like [`float_after`], but also returns whether the number may differ from its f32 by more than half a unit of its
+/// last digit.
 #[inline(always)]
 pub(super) fn checked_float_after(padded: &[u8], end: usize, is_before: impl Fn(usize) -> bool) -> Option<(f32, bool)> {
     let PlainDecimal { digits, places, minus, .. } = decimal(padded, end, is_before)?;

@@ -26,7 +26,7 @@ impl Window<'_> {
         start..end
     }
 
-    /// Whether any of these tokens ends at a `/`.
+    /// Returns whether any of these tokens ends at a `/`.
     pub fn has_slash(&self, tokens: Range<usize>) -> bool {
         let end = tokens.end.min(self.index.end_count);
         (tokens.start..end).step_by(64).any(|first| {
@@ -42,7 +42,7 @@ impl Window<'_> {
     }
 }
 
-/// Parses tokens from `first` on as floats into `out`; returns the number of tokens parsed.
+/// Parses tokens from `first` on as floats into `out`. Returns the number of tokens parsed.
 ///
 /// Accepts any decimal notation with up to 19 digits. Stops at values that are infinite or subnormal as an `f32`, and
 /// may stop at values halfway between two f32s. May overwrite elements of `out` after the parsed ones.
@@ -68,12 +68,12 @@ pub fn floats(window: Window<'_>, first: usize, out: &mut [f32]) -> usize {
 pub enum TokenPrecision {
     /// The nearest f64s.
     Double,
-    /// Values with the same nearest f32s as the nearest f64s; integers are exact. Faster for numbers with more than 14
-    /// characters.
+    /// Values with the same nearest f32s as the nearest f64s; integers are exact. This is faster for numbers with more
+    /// than 14 characters.
     Single,
 }
 
-/// Parses tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields); returns
+/// Parses tokens from `first` on as doubles into `out`, with a mark for each as for [fields](super::fields). Returns
 /// the number of tokens parsed.
 ///
 /// Accepts the same notation as [`floats`]. May overwrite elements of `out` and `marks` after the parsed ones.
@@ -133,7 +133,7 @@ impl<'a> TokenRun<'a> {
         Some(TokenRun { window, first, count, whole: count.saturating_sub(TOGETHER - 1) })
     }
 
-    /// Tokens `start` to `end` as numbers. The run's own ends have indices below `end_count`, so each is at 64
+    /// Returns tokens `start` to `end` as numbers. The run's own ends have indices below `end_count`, so each is at 64
     /// (PADDING) or more and inside the text. Of the ends after them, the last may be one that the index filled in.
     fn numbers(&self, start: usize, end: usize) -> NumberRun<'a> {
         let Window { padded, index, level } = self.window;
@@ -145,7 +145,7 @@ impl<'a> TokenRun<'a> {
         long(self.window.padded, self.window.index.ends[self.first + index] as usize)
     }
 
-    /// Converts the last tokens individually, unless the first `parsed` tokens ended early; returns the total count.
+    /// Converts the last tokens individually, unless the first `parsed` tokens ended early. Returns the total count.
     fn rest(&self, parsed: usize, single: impl FnMut(usize) -> bool) -> usize {
         if parsed < self.whole {
             parsed
@@ -170,12 +170,12 @@ pub(super) fn token_before(padded: &[u8], end: usize) -> Option<&[u8]> {
     None
 }
 
-/// Parses a number in any notation that ends at `end` and follows white space.
+/// Parses a number of up to 19 digits, in any decimal notation, that ends at `end` and follows white space.
 pub(super) fn long(padded: &[u8], end: usize) -> Option<Decimal> {
     Decimal::from_token(token_before(padded, end)?)
 }
 
-/// Parses tokens from `first` on as integers into `out`; returns the number of tokens parsed.
+/// Parses tokens from `first` on as integers into `out`. Returns the number of tokens parsed.
 ///
 /// Accepts one to eight digits with an optional minus. May overwrite elements of `out` after the parsed ones.
 pub fn integers(window: Window<'_>, first: usize, out: &mut [i32]) -> usize {

@@ -1,7 +1,7 @@
 //! Converts several tokens at once with 16-byte vectors. Results equal those of `swar`.
 //!
-//! Floats: four tokens of 16 bytes. Indices: eight tokens of 8 bytes. Loading reverses the bytes of each token, see
-//! [`lanes`].
+//! Floats are converted four at a time, from 16 bytes each, and indices eight at a time, from 8 bytes each. Loading
+//! reverses the bytes of each token; see [`lanes`].
 
 use super::consts::{NOT_INTEGER, TENS};
 use super::faces::IndexFaults;
@@ -25,7 +25,7 @@ struct FourNumbers {
     negative: u64,
 }
 
-/// Converts four floats that end at `ends`; `None` if one is not plain.
+/// Converts four floats that end at `ends`. Returns `None` if one is not plain.
 ///
 /// # Safety
 /// For each end, `text[end - 16..end]` is readable.
@@ -50,7 +50,7 @@ pub(super) unsafe fn f32s(numbers: NumberRun<'_>, out: &mut [f32]) -> usize {
     unsafe { fours(numbers, convert) }
 }
 
-/// Like [`f32s`]; sets `loses` as [`NumberRun::checked_f32s`] does.
+/// Like [`f32s`], but also sets `loses` as [`NumberRun::checked_f32s`] does.
 ///
 /// # Safety
 /// As for [`f32s`].
@@ -120,14 +120,14 @@ unsafe fn fours_after(
     })
 }
 
-/// Finds the bytes that may precede a token, and the minuses.
+/// Returns masks of the bytes that may precede a token, and of the minuses.
 #[inline(always)]
 fn after_token(bytes: Vectors, minus: Vectors) -> [u64; 2] {
     bits([in_table(&SEPARATORS, bytes), minus])
 }
 
-/// Finds the bytes that may precede a field, and the minuses. Bytes are in reversed groups of 16, so the byte before
-/// another one in the text is the next one here; it is missing for the last byte of a group.
+/// Returns masks of the bytes that may precede a field, and of the minuses. Bytes are in reversed groups of 16, so the
+/// byte before another one in the text is the next one here; it is missing for the last byte of a group.
 #[inline(always)]
 fn after_field(bytes: Vectors, minus: Vectors, separator: u8) -> [u64; 2] {
     let ends = either(equal(bytes, separator), either(equal(bytes, b'\n'), equal(bytes, b'\r')));
@@ -136,8 +136,8 @@ fn after_field(bytes: Vectors, minus: Vectors, separator: u8) -> [u64; 2] {
 }
 
 impl FourNumbers {
-    /// Loads four numbers that end at `ends`; `None` if one is not plain. `after` finds the characters that may precede
-    /// them, and the minuses.
+    /// Loads four numbers that end at `ends`. Returns `None` if one is not plain. `after` finds the characters that may
+    /// precede them, and the minuses.
     ///
     /// # Safety
     /// For each end, `text[end - 16..end]` is readable.
@@ -176,7 +176,7 @@ impl FourNumbers {
         [doubles([power(0), power(1)]), doubles([power(2), power(3)])]
     }
 
-    /// Rounds to the nearest f32s with their signs; `None` if double rounding could go wrong. See
+    /// Rounds to the nearest f32s with their signs. Returns `None` if double rounding could go wrong. See
     /// [`quotient`](super::quotient).
     #[inline(always)]
     fn f32s(&self) -> Option<[f32; 4]> {
@@ -185,7 +185,7 @@ impl FourNumbers {
         (!is_any(products, MARGIN, MIDDLE_MASK, MIDDLE)).then(|| singles(products, self.signs()))
     }
 
-    /// Whether an f32 may differ from its number by more than half a unit of the last digit.
+    /// Returns whether an f32 may differ from its number by more than half a unit of the last digit.
     #[inline(always)]
     fn loses(&self) -> bool {
         let powers = self.by_point(&TENTHS);
@@ -217,8 +217,8 @@ impl FourNumbers {
     }
 }
 
-/// Converts eight indices that end at `ends` and stores those with a bit in `keep`, compacted. With `NEGATIVE`, indices
-/// are relative (negative), and their bits are stored.
+/// Converts eight indices that end at `ends`, and stores the indices with a bit in `keep` contiguously. With
+/// `NEGATIVE`, indices are relative (negative), and their bits are stored.
 ///
 /// # Safety
 /// For each end, `text[end - 16..end]` is readable.
@@ -247,7 +247,7 @@ pub(super) unsafe fn indices<const NEGATIVE: bool>(
     unsafe { judge(text, ends, &parts, zeros) }
 }
 
-/// Finds the invalid and the empty ones of eight indices.
+/// Finds the invalid and the empty tokens among eight indices.
 ///
 /// # Safety
 /// For each end, `text[end - 9]` is readable.
@@ -262,7 +262,7 @@ unsafe fn judge(text: *const u8, ends: &[u32; 8], parts: &IndexParts, zeros: u8)
     IndexFaults { bad: bad | u64::from(zeros) & !empty, empty }
 }
 
-/// Converts plain integers that end at `ends`, eight at a time; returns their number.
+/// Converts plain integers that end at `ends`, eight at a time. Returns the number of converted integers.
 ///
 /// # Safety
 /// As for [`f32s`]: every end is at least 16 and at most `padded.len()`.

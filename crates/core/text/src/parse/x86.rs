@@ -1,7 +1,7 @@
 //! Converts several tokens at once with AVX2 and AVX-512. Results equal those of `swar`.
 //!
-//! Floats: four tokens of 16 bytes. Indices: eight tokens of 8 bytes. Loading reverses the bytes of each token, see
-//! [`lanes`].
+//! Floats are converted four at a time, from 16 bytes each, and indices eight at a time, from 8 bytes each. Loading
+//! reverses the bytes of each token; see [`lanes`].
 
 use super::faces::IndexFaults;
 use super::lanes::{self, FloatMarks, FloatParts, IndexParts, NARROW, NARROW_TOP, WIDE, WIDE_TOP};
@@ -18,7 +18,7 @@ pub(super) struct FourNumbers {
     pub(super) negative: u64,
 }
 
-/// Converts four floats that end at `ends`; `None` if one is not plain.
+/// Converts four floats that end at `ends`. Returns `None` if one is not plain.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -108,15 +108,15 @@ pub(super) unsafe fn floats_avx2(text: *const u8, ends: [u32; 4]) -> Option<[f32
     floats_of_avx2(&four)
 }
 
-/// Rounds four numbers to the nearest f32s; `None` if double rounding could go wrong.
+/// Rounds four numbers to the nearest f32s. Returns `None` if double rounding could go wrong.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 pub(super) fn floats_of_avx2(four: &FourNumbers) -> Option<[f32; 4]> {
     round(four.whole, by_point_avx2(four.point, &TENTHS), four.negative)
 }
 
-/// Loads four numbers that end at `ends`; `None` if one is not plain. `spaces` finds the characters that may precede
-/// them.
+/// Loads four numbers that end at `ends`. Returns `None` if one is not plain. `spaces` finds the characters that may
+/// precede them.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 16..end]` is readable.
@@ -222,7 +222,7 @@ fn join_eights(eights: __m256i) -> __m256i {
     _mm256_sub_epi64(eights, excess)
 }
 
-/// Rounds the products to f32s with their signs; `None` if double rounding could go wrong. See
+/// Rounds the products to f32s with their signs. Returns `None` if double rounding could go wrong. See
 /// [`quotient`](super::quotient).
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -250,8 +250,8 @@ pub(super) fn signed(values: __m128, negative: u64) -> [f32; 4] {
     result
 }
 
-/// Converts eight indices that end at `ends` and stores those with a bit in `keep`, compacted. With `NEGATIVE`, indices
-/// are relative (negative), and their bits are stored.
+/// Converts eight indices that end at `ends`, and stores the indices with a bit in `keep` contiguously. With
+/// `NEGATIVE`, indices are relative (negative), and their bits are stored.
 ///
 /// # Safety
 /// The CPU has the features that `target_feature` names. For each end, `text[end - 64..end]` is readable.
@@ -376,7 +376,7 @@ unsafe fn load_four(text: *const u8, ends: [u32; 4]) -> __m256i {
     _mm256_set_epi64x(load(ends[3]), load(ends[2]), load(ends[1]), load(ends[0]))
 }
 
-/// Finds the invalid and the empty ones of eight indices.
+/// Finds the invalid and the empty tokens among eight indices.
 ///
 /// # Safety
 /// The CPU has BMI2. For each end, `text[end - 9]` is readable.

@@ -3,7 +3,7 @@
 //! A parser that reads numbers one at a time cannot start one before it has found the end of the previous one. The
 //! index breaks that dependency: it is built 64 bytes at a time, after which many numbers are converted at once
 //! ([`crate::parse::rows`]). This module converts nothing. A *token* ends at the first byte of a run of white space
-//! (C's `isspace`) or at a `/`; in tables, at a [`Separator`].
+//! (C's `isspace`) or at a `/`. In tables, it ends at a [`Separator`] or a newline.
 
 pub(crate) mod portable;
 pub mod quotes;
@@ -28,7 +28,7 @@ pub const MAX_LINES: usize = 1024;
 const SLACK: usize = 80;
 const SLASH_WORDS: usize = (MAX_ENDS + SLACK) / 64 + 2;
 
-/// Whether a byte is white space: a space, or anything from tab to carriage return.
+/// Returns whether a byte is white space: a space, or anything from tab to carriage return.
 #[inline(always)]
 pub const fn is_space(byte: u8) -> bool {
     byte == b' ' || byte.wrapping_sub(b'\t') <= b'\r' - b'\t'
@@ -113,7 +113,7 @@ impl Index {
         }
     }
 
-    /// Allocates an empty index; `None` if out of memory.
+    /// Allocates an empty index. Returns `None` if out of memory.
     pub fn try_new() -> Option<Box<Index>> {
         // SAFETY: an `Index` is not of size 0.
         let zeroed = unsafe { alloc_zeroed(Layout::new::<Index>()) }.cast::<Index>();
@@ -148,7 +148,7 @@ impl Index {
 
     /// Like [`Index::scan`], for tables: a token is a field, which may have white space around it.
     ///
-    /// Only empty lines have no fields; with [`Separator::Blanks`], lines of white space have none, either.
+    /// Every line has fields, except empty lines and, with [`Separator::Blanks`], lines of white space.
     pub fn scan_fields(&mut self, padded: &[u8], start: usize, end: usize, separator: Separator, level: Level) {
         if !self.reset(padded, start, end) {
             return;
@@ -168,7 +168,7 @@ impl Index {
         self.close();
     }
 
-    /// Clears the index; returns whether the text has padding around `start..end` and is short enough to be indexed.
+    /// Clears the index. Returns whether the text has padding around `start..end` and is short enough to be indexed.
     fn reset(&mut self, padded: &[u8], start: usize, end: usize) -> bool {
         self.end_count = 0;
         self.line_count = 0;
@@ -222,7 +222,7 @@ impl Index {
         }
     }
 
-    /// Loop over blocks, shared by all levels.
+    /// The loop over blocks, shared by all levels.
     #[inline(always)]
     fn scan_blocks<M, S, P, L>(&mut self, padded: &[u8], range: Range<usize>, kernel: ScanKernel<M, S, P, L>)
     where
@@ -271,7 +271,7 @@ impl Index {
         }
     }
 
-    /// Whether another block fits.
+    /// Returns whether another block fits.
     #[inline(always)]
     fn has_room(&self) -> bool {
         self.end_count <= MAX_ENDS - 64 && self.line_count <= MAX_LINES - 64

@@ -1,7 +1,7 @@
 //! Removes the quotes around table fields in one pass, if that does not change the meaning of any field.
 //!
 //! Portable code: three byte classes become 64-bit masks, and the rest is bit operations. The module only handles text
-//! in which all quotes are simple; the table reader interprets all others.
+//! in which all quotes are simple; the table reader interprets all other text.
 
 use super::portable::{class, classes};
 use super::{Separator, is_space};
@@ -10,9 +10,9 @@ use polyhaul_fault::planted;
 /// Bytes that the output needs after the text, because 16 bytes are copied at a time.
 pub const UNQUOTED_SLACK: usize = 16;
 
-/// Copies `text`, which consists of complete lines, to `out` without its quotes; returns the size. Every pair of quotes
-/// must enclose a whole, non-empty field without quotes, white space, separators and `other`; otherwise, returns
-/// `None`. `out` must be [`UNQUOTED_SLACK`] bytes longer than the text.
+/// Copies `text`, which consists of complete lines, to `out` without its quotes. Returns the size of the copy. Returns
+/// `None` unless every pair of quotes encloses a whole, non-empty field without quotes, white space, separators or
+/// `other`. `out` must be [`UNQUOTED_SLACK`] bytes longer than the text.
 ///
 /// ```
 /// # use polyhaul_text::scan::{Separator, quotes::{UNQUOTED_SLACK, unquote}};
@@ -62,8 +62,8 @@ pub fn unquote(text: &[u8], separator: Separator, other: u8, out: &mut [u8]) -> 
 
 const BLOCK: usize = 64;
 
-/// Copies `text[start..end]` to the start of `out`; returns the number of bytes. Optimized for the short runs between
-/// quotes.
+/// Copies `text[start..end]` to the start of `out`. Returns the number of bytes. This is optimized for the short runs
+/// between quotes.
 #[inline(always)]
 fn copy(text: &[u8], start: usize, end: usize, out: &mut [u8]) -> usize {
     let size = end.saturating_sub(start);
@@ -90,7 +90,7 @@ impl Default for QuoteState {
 }
 
 impl QuoteState {
-    /// Advances past a block; returns whether all quotes up to its end are simple.
+    /// Advances past a block. Returns whether all quotes up to its end are simple.
     #[inline(always)]
     fn step(&mut self, quotes: u64, ends: u64, odd: u64) -> bool {
         // Prefix XOR: sets the bits from each opening quote up to just before its closing one.

@@ -88,7 +88,7 @@ fn masks_avx512(block: &Block) -> BlockMasks {
     BlockMasks { space, slash, line_feed: equal(b'\n'), carriage_return: equal(b'\r') }
 }
 
-/// Sets a bit for each byte that is white space or a slash.
+/// Returns a mask of the bytes that are white space or a slash.
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 pub(crate) fn separator_mask(bytes: __m512i) -> u64 {

@@ -1,13 +1,13 @@
 //! Decodes blocks from the middle of the data without the bytes before them, on threads that work ahead of the reading
 //! thread (`compress/ahead.rs`).
 //!
-//! A match may reach up to 32 KiB before the first block. These bytes are still unknown, so a part is decoded to 16-bit
-//! symbols: bytes, and *markers* for the bytes before the part, which matches copy like any other symbol. Once the last
-//! 32 KiB contain no marker, none can follow, and the rest is decoded to bytes. When the bytes before the part are
-//! known, they replace the markers (`part.rs`).
+//! A match may reach up to 32 KiB before the first block. These bytes are still unknown, so a part is decoded into
+//! 16-bit symbols: bytes, and *markers* for the bytes before the part, which matches copy like any other symbol. Once
+//! the last 32 KiB contain no marker, none can follow, and the rest is decoded into bytes. When the bytes before the
+//! part are known, they replace the markers (`part.rs`).
 //!
-//! A part ends at the last block boundary reached, and never contains the last block of the data. After a failure, too,
-//! it ends at the last block boundary: the sequential decoder will find the same error.
+//! A part ends at the last block boundary that was reached, also after a failure: the sequential decoder will find the
+//! same error. It never contains the last block of the data.
 
 use super::fast::{self, OUT_MARGIN, Symbol};
 use super::part::{InflatedPart, SymbolBuffer};
@@ -18,7 +18,7 @@ use crate::{Buffer, Source};
 use std::io;
 use std::ops::Range;
 
-/// Input with which the fast loop certainly decodes at least one symbol.
+/// Input size that guarantees that the fast loop decodes at least one symbol.
 const MIN_ROUND_BYTES: usize = 4 * fast::IN_MARGIN;
 /// Maximum number of possible block starts to try in a span.
 const MAX_TRIES: usize = 8;
@@ -77,8 +77,8 @@ impl<'a> BlindDecoder<'a> {
         Ok(false)
     }
 
-    /// Finds the first bit from `bit` up to `end` at which the valid header of a block with dynamic codes starts, and
-    /// leaves the input at its byte. `bit` must be in the next input byte.
+    /// Finds the first bit from `bit` up to `end` at which a valid header of a block with dynamic codes starts, and
+    /// leaves the input at the byte that contains it. `bit` must be in the next input byte.
     fn find(&mut self, mut bit: u64, end: u64) -> io::Result<Option<u64>> {
         while bit < end {
             let base = 8 * self.input.offset();

@@ -1,7 +1,8 @@
 //! The inner loop of inflate, which decodes symbols while neither input nor output is near its end.
 //!
-//! Margins reduce all bounds checks to one per round, so a round may use pointers. The callers handle the ends:
-//! `mod.rs`, which decodes to bytes, and `blind.rs`, which decodes to bytes or to 16-bit symbols that may be markers.
+//! Margins replace all bounds checks with one check per round, so a round may use pointers. The callers handle the
+//! ends: `mod.rs`, which decodes into bytes, and `blind.rs`, which decodes into bytes or into 16-bit symbols that may
+//! be markers.
 //!
 //! A round relies on three guarantees of `table.rs`: a literal entry has one or two literals, a length is at most 258,
 //! and a distance at least 1.
@@ -15,7 +16,7 @@ pub(super) const IN_MARGIN: usize = 16;
 /// A round writes three pairs of literals, or two pairs and a match of up to 258 symbols plus up to 15 more.
 pub(super) const OUT_MARGIN: usize = 3 * 2 + 258 + 15;
 
-/// A decoded symbol: a byte, or a wider number whose low values are bytes. All values are valid.
+/// A decoded symbol: a byte, or a wider integer whose lowest 256 values are bytes. All bit patterns are valid.
 pub(super) trait Symbol: Copy + Default + From<u8> {
     fn pair(literals: u32) -> [Self; 2];
 }
@@ -205,7 +206,7 @@ impl<T: Symbol> SymbolCursor<T> {
         self.consume(entry);
     }
 
-    /// Writes the last literals of a round, and returns the entry for the next one.
+    /// Writes the last literals of a round, and returns the entry for the next round.
     ///
     /// # Safety
     /// `target[to..to + 2]` is writable, and `source[at..at + 8]` readable.
@@ -230,7 +231,7 @@ impl<T: Symbol> SymbolCursor<T> {
     }
 }
 
-/// Copies `length` symbols from `distance` symbols before `to`, and writes up to 15 symbols more.
+/// Copies `length` symbols to `to` from `distance` symbols before it, and writes up to 15 symbols more.
 ///
 /// # Safety
 /// The `distance` symbols before `to` are readable, and `length + 15` at `to` are readable and writable, in one

@@ -1,6 +1,6 @@
 //! Finds possible starts of deflate blocks without decoding the data before them.
 //!
-//! Searches only for blocks with dynamic codes that are not the last one (RFC 1951, 3.2.7). They make up nearly all
+//! Searches only for blocks with dynamic codes that are not the last block (RFC 1951, 3.2.7). They make up nearly all
 //! compressed data, and few other bits resemble their headers: one bit offset in nine has the right type and counts,
 //! one in 2000 also has a complete code length code, and hardly any of these false headers also has a complete
 //! literal/length code. `Codes::read_head`, which is slower, checks the rest.
@@ -9,13 +9,13 @@ use super::ORDER;
 
 /// Size of a header's type and first two counts in bits: 3 + 5 + 5.
 const HEAD_BITS: u32 = 13;
-/// The number of bit offsets to examine together. From the last one, a header's type and first two counts still fit
-/// into the same 64-bit word.
+/// The number of bit offsets to examine together. For the last of these offsets, a header's type and first two counts
+/// still fit into the same 64-bit word.
 const STEP_BITS: usize = 48;
 /// Bit offset of the 3-bit lengths, which follow the 4-bit third count.
 const LENGTHS_AT: usize = 17;
 
-/// Maps four 3-bit lengths to the share of all 7-bit codes that their codes occupy.
+/// Maps four 3-bit lengths to the number of 7-bit codes, out of [`ALL_CODES`], that codes of these lengths occupy.
 static SHARES: [u16; 1 << 12] = shares();
 
 /// The number of 7-bit codes; 7 bits are the maximum in the code length code.
@@ -38,8 +38,8 @@ const fn shares() -> [u16; 1 << 12] {
     shares
 }
 
-/// Finds the first bit offset in `start..end` where the bits resemble a header. Also returns `None` if a header would
-/// extend past the end of `bytes`.
+/// Finds the first bit offset in `start..end` at which the bits resemble a header. Also returns `None` if a header
+/// would extend past the end of `bytes`.
 pub(super) fn candidate(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
     let mut base = start - start % 8;
     let mut mask = !0 << (start % 8);
@@ -60,15 +60,15 @@ pub(super) fn candidate(bytes: &[u8], start: usize, end: usize) -> Option<usize>
     None
 }
 
-/// Returns at least the next 57 bits, or 64 if `bit` is the first bit of a byte.
+/// Returns the bits at bit offset `bit`: at least 57 bits, or 64 if the offset is the start of a byte.
 #[inline(always)]
 fn word(bytes: &[u8], bit: usize) -> Option<u64> {
     let word = bytes.get(bit / 8..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word) >> (bit % 8))
 }
 
-/// Returns a mask of the first [`STEP_BITS`] bits where a header may start: BFINAL is 0, BTYPE is 2 (2 bits, the lower
-/// one first), and the two 5-bit counts are not 30 or 31.
+/// Returns a mask of the first [`STEP_BITS`] bit offsets at which a header may start: BFINAL is 0, BTYPE is 2 (2 bits,
+/// the lower one first), and the two 5-bit counts are not 30 or 31.
 #[inline(always)]
 fn header_starts(bits: u64) -> u64 {
     let is_type = !bits & !(bits >> 1) & bits >> 2;

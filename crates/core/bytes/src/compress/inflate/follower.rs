@@ -21,7 +21,8 @@ impl Follower {
         Ok(Follower { parts, symbol_bytes: SymbolBytes::new()?, part: None, at: 0 })
     }
 
-    /// Takes the part that starts at `bit`, after the bytes in `history` and `fresh`; returns whether there is one.
+    /// Takes the part that starts at `bit`, after the bytes in `history` and `fresh`. Returns `false` if there is no
+    /// such part, or if its matches could reach before the start of the data.
     pub(super) fn start(&mut self, bit: u64, history: &[u8], fresh: &[u8]) -> io::Result<bool> {
         let Some(part) = self.parts.take(bit) else { return Ok(false) };
         if !part.is_resolved() {

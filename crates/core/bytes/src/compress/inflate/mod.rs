@@ -1,12 +1,12 @@
-//! Deflate (RFC 1951), decoded from pending bytes directly to the caller's buffer.
+//! Deflate (RFC 1951), decoded from pending bytes directly into the caller's buffer.
 //!
 //! This is our own code because no crate comes close to ISA-L on mesh text; see `compress/mod.rs`. It is fast for three
 //! reasons: tables that return up to two literals per lookup (`table.rs`), 64 bits of input at a time, and copies of 16
-//! bytes (`fast.rs`). The careful steps here do the rest: block headers, the ends of input and output, and matches that
+//! bytes (`fast.rs`). The slow path here does the rest: block headers, the ends of input and output, and matches that
 //! reach into an earlier buffer.
 //!
-//! The boundary between the fast loop and the careful steps must be invisible: how input and output are divided changes
-//! neither the bytes nor the error.
+//! The boundary between the fast loop and the slow path must not be observable: how input and output are divided
+//! changes neither the bytes nor the error.
 
 mod blind;
 mod fast;
@@ -34,8 +34,8 @@ pub(super) const WINDOW_BYTES: usize = 32 << 10;
 /// Maximum size of a dynamic block's header (RFC 1951, 3.2.7), rounded up: 3 + 14 + 19 · 3 bits, and 320 lengths of up
 /// to 14 bits.
 const HEAD_BYTES: usize = 640;
-/// The order in which a header lists the lengths of the code length code (3.2.7). Rarely used ones come last, so that
-/// they can be omitted.
+/// The order in which a header lists the lengths of the code length code (3.2.7). Rarely used lengths come last, so
+/// that they can be omitted.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
 /// Maximum size of a length and its distance in bytes, rounded up: 15 + 5 + 15 + 13 bits.
 const SYMBOL_BYTES: usize = 8;
@@ -44,7 +44,7 @@ const SYMBOL_BYTES: usize = 8;
 pub(super) struct Inflate {
     state: State,
     is_last_block: bool,
-    /// The start of the current block, in bits of the input.
+    /// The bit offset of the current block in the input.
     block_bit: u64,
     bits: Bits,
     codes: Codes,
@@ -59,7 +59,7 @@ struct Codes {
     symbols: SymbolTable,
     distances: DistanceTable,
     numbers: NumberTable,
-    /// Whether the end symbol may be the only one of a block.
+    /// Whether a block may contain only the end symbol.
     may_lack: bool,
     /// The number of blocks with dynamic codes so far.
     built: u64,
@@ -139,8 +139,8 @@ impl Inflate {
         self.history.clear();
     }
 
-    /// Decodes until `out` is full or the data ends; returns whether it ended. Consumes input up to the last byte of
-    /// the data, but no further.
+    /// Decodes until `out` is full or the data ends. Returns whether the data ended. Consumes input up to the last byte
+    /// of the data, but no further.
     pub(super) fn decode(&mut self, input: &mut Buffer<'_>, out: &mut OutputBuffer<'_>) -> Result<bool, DecodeStop> {
         let is_over = self.decode_until(u64::MAX, input, out)?;
         if !is_over {
@@ -249,7 +249,7 @@ impl Inflate {
             entry = self.codes.symbols.second(entry, reader.peek());
         }
         if entry.is_literal() {
-            // Takes only the first of several literals: the others may be past the end of the input or the output.
+            // Takes only the first literal: a second one may be past the end of the input or the output.
             let byte = entry.literals() as u8;
             reader.take(self.codes.symbols.literal_bits(entry, byte))?;
             out.take_from(&[byte]);
@@ -345,7 +345,7 @@ impl Codes {
         })
     }
 
-    /// Reads the header of a block; returns whether it is the last one, and the state after the header.
+    /// Reads the header of a block. Returns whether it is the last block, and the state after the header.
     fn read_head(&mut self, reader: &mut BitReader<'_>) -> Result<(bool, State), DecodeStop> {
         // BFINAL, then BTYPE (3.2.3).
         let is_last_block = reader.take(1)? == 1;
@@ -472,8 +472,8 @@ impl<'b> BitReader<'b> {
         Ok(bits)
     }
 
-    /// Reads the header of a stored block (3.2.4), which starts at the next byte boundary: its length, then the
-    /// complement of it.
+    /// Reads the header of a stored block (3.2.4), which starts at the next byte boundary: its length, then the one's
+    /// complement of its length.
     fn stored_len(&mut self) -> Result<usize, DecodeStop> {
         self.take(self.count % 8)?;
         let len = self.take(16)?;

@@ -1,5 +1,4 @@
-//! Parts that were decoded without the bytes before them, and their conversion to bytes once the bytes before them are
-//! known.
+//! Parts that were decoded without the bytes before them, and their conversion into bytes once those are known.
 //!
 //! `blind.rs` creates parts, and the sequential decoder takes them (`follower.rs`). Both the sequential decoder and the
 //! threads that work ahead replace the markers of a part with the last bytes of the previous part
@@ -24,7 +23,7 @@ const GROUP: usize = 16;
 pub(crate) struct InflatedPart {
     /// Bytes and markers, after a window of markers.
     pub(super) symbols: SymbolBuffer<u16>,
-    /// Bytes after a window of known bytes; empty if there were markers up to the end.
+    /// Bytes after a window of known bytes; empty if the part never switched to bytes (`try_bytes`).
     pub(super) bytes: SymbolBuffer<u8>,
     is_resolved: bool,
     /// The bit offset of the first block in the compressed data.
@@ -144,8 +143,8 @@ impl InflatedPart {
         self.is_resolved = true;
     }
 
-    /// Copies as many uncompressed bytes from offset `at` as fit; returns their number. Looks up markers in
-    /// `symbol_bytes`.
+    /// Copies as many uncompressed bytes from offset `at` as fit. Returns the number of copied bytes. Looks up markers
+    /// in `symbol_bytes`.
     pub(crate) fn copy(&self, at: usize, symbol_bytes: &SymbolBytes, out: &mut OutputBuffer<'_>) -> usize {
         let symbols = self.symbols.fresh();
         if at >= symbols.len() {
@@ -203,7 +202,7 @@ impl SymbolBytes {
     }
 
     fn copy(&self, symbols: &[u16], out: &mut [u8]) {
-        // Does not skip groups without markers: the branch would be mispredicted for most images.
+        // Does not skip groups without markers: in PNG data, the branch would often be mispredicted.
         let (groups, rest) = symbols.as_chunks::<8>();
         let (to_groups, to_rest) = out.as_chunks_mut::<8>();
         for (to, group) in to_groups.iter_mut().zip(groups) {

@@ -25,13 +25,13 @@ pub(crate) struct AheadParts {
 
 #[derive(Default)]
 pub(crate) struct PartQueue {
-    /// The bit reached by the reading thread.
+    /// The bit offset that the reading thread has reached.
     bit: u64,
     /// The next span to search.
     next: u64,
-    /// Spans with their numbers, unordered because there are only a few.
+    /// Numbers and states of spans, unordered because there are only a few.
     spans: Vec<(u64, AheadSpan)>,
-    /// The bit where a part ends, and the bytes before it.
+    /// The bit offset at which a part ends, and the bytes before it.
     window: Option<(u64, Vec<u8>)>,
     /// Memory to reuse.
     pub(crate) idle: Vec<InflatedPart>,
@@ -83,7 +83,7 @@ impl AheadParts {
         AheadParts { sizes, spans, max_parts, queue: Mutex::new(queue), changed: Condvar::new() }
     }
 
-    /// Reserves space for the maximum number of parts; `None` if out of memory.
+    /// Reserves space for the maximum number of parts. Returns `None` if out of memory.
     pub(crate) fn reserve(&self) -> Option<()> {
         let mut queue = self.lock();
         queue.spans.try_reserve_exact(self.max_parts).ok()?;
@@ -123,7 +123,7 @@ impl AheadParts {
         queue.next < end.min(self.spans) && is_room
     }
 
-    /// Returns the span of a part whose markers can be replaced now.
+    /// Returns the number of a span with a part whose markers can be replaced now.
     fn resolvable(&self, queue: &PartQueue) -> Option<u64> {
         let (bit, _) = queue.window.as_ref()?;
         let number = self.span_of(*bit);
@@ -137,7 +137,7 @@ impl AheadParts {
         }
     }
 
-    /// Returns the job that the reading thread needs first.
+    /// Returns the job that the reading thread needs first, if there is any.
     pub(crate) fn next_job(&self) -> Option<PartJob<'_>> {
         let mut queue = self.lock();
         if let Some(number) = self.resolvable(&queue)
@@ -162,8 +162,8 @@ impl AheadParts {
         self.lock().window = Some((bit, window));
     }
 
-    /// Records that span `number` is being decoded from `bit`; returns whether the reading thread has not passed this
-    /// bit.
+    /// Records that span `number` is being decoded from `bit`. Returns `false` if the reading thread has already passed
+    /// this bit.
     pub(crate) fn found_block(&self, number: u64, bit: u64) -> bool {
         let mut queue = self.lock();
         if let Some(index) = queue.index_of(number) {
@@ -173,8 +173,8 @@ impl AheadParts {
         bit >= queue.bit
     }
 
-    /// Takes the part that starts at `bit`, the start of a block; return it with [`AheadParts::give_back`]. Waits if
-    /// the part may be in progress.
+    /// Takes the part that starts at `bit`, the start of a block. The caller must return it with
+    /// [`AheadParts::give_back`]. Waits if the part may be in progress.
     pub(crate) fn take(&self, bit: u64) -> Option<InflatedPart> {
         let number = self.span_of(bit);
         let mut queue = self.lock();

@@ -1,18 +1,18 @@
 //! Decoding tables for the Huffman codes of deflate (RFC 1951, 3.2.2 and 3.2.5).
 //!
-//! The next bits of the data index a main table; longer codes continue in a second table, stored after it. An entry has
+//! The next bits of the data index a main table; longer codes continue in a subtable, stored after it. An entry has
 //! everything that decoding needs, and two literals if both fit into one lookup.
 //!
 //! Entries have 32 bits, listed from the lowest. The low byte is the number of bits to consume, so that an entry can be
 //! used as a shift count without masking:
 //!
-//! | bits | literals | lengths and distances | second table |
+//! | bits | literals | lengths and distances | subtable |
 //! |---|---|---|---|
 //! | 0..8 | bits of the codes | bits of the code and of the extra bits | bits of the main table |
-//! | 8..12 | bits of the codes | bits of the code | bits of the second table |
+//! | 8..12 | bits of the codes | bits of the code | bits of the subtable |
 //! | 12..15 | number of literals, 1 or 2 | [`InflateKind`] | [`InflateKind`] |
 //! | 15 | 1 | 0 | 0 |
-//! | 16..32 | the literals | base | start of the second table |
+//! | 16..32 | the literals | base | start of the subtable |
 
 use super::super::error::{DecodeStop, corrupt};
 use crate::memory::no_memory;
@@ -176,7 +176,7 @@ const fn numbers() -> [TableEntry; 19] {
     entries
 }
 
-/// A main table of `1 << BITS` entries, followed by room for second tables.
+/// A main table of `1 << BITS` entries, followed by room for subtables.
 pub(super) struct HuffmanTable<const BITS: u32, const LEN: usize> {
     entries: Box<[TableEntry; LEN]>,
     /// Code lengths of single literals.
@@ -203,14 +203,14 @@ impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
         Ok(HuffmanTable { entries, literal_bits: [0; 256] })
     }
 
-    /// Returns the entry for the next bits of the data. Entries of second tables count only the code bits after the
-    /// main table.
+    /// Returns the main table's entry for the next bits of the data.
     #[inline(always)]
     pub(super) fn first(&self, bits: u64) -> TableEntry {
         self.entries[bits as usize & ((1 << BITS) - 1)]
     }
 
-    /// Follows `first` to its second table. `bits` start after the bits of the main table.
+    /// Follows `first` to its subtable. `bits` start after the bits of the main table, and the returned entry does not
+    /// count those.
     #[inline(always)]
     pub(super) fn second(&self, first: TableEntry, bits: u64) -> TableEntry {
         let i = first.base() + (bits as usize & ((1 << first.code_bits()) - 1));
@@ -278,8 +278,8 @@ impl<const BITS: u32, const LEN: usize> HuffmanTable<BITS, LEN> {
 }
 
 impl SymbolTable {
-    /// Builds the table, and joins pairs of literals that fit into one lookup. With `may_lack`, a block may have only
-    /// an end symbol.
+    /// Builds the table, and joins pairs of literals that fit into one lookup. With `may_lack`, a block may contain
+    /// only an end symbol.
     pub(super) fn build(&mut self, lengths: &[u8], may_lack: bool) -> Result<(), DecodeStop> {
         if lengths.get(END_OF_BLOCK).is_none_or(|&length| length == 0) {
             return Err(corrupt("a block has no end-of-block code"));
@@ -370,7 +370,7 @@ fn sort(lengths: &[u8], counts: &[usize; MAX_BITS + 1], sorted: &mut [u16; SYMBO
     }
 }
 
-/// Returns the number of index bits of the second table whose first code has `bits` bits: enough for all codes with its
+/// Returns the number of index bits of the subtable whose first code has `bits` bits: enough for all codes with its
 /// prefix.
 fn second_table_bits(left: &[usize; MAX_BITS + 1], bits: u32, main_bits: u32) -> u32 {
     let mut second_bits = bits - main_bits;

@@ -1,5 +1,5 @@
 //! zstd frames (RFC 8878). Headers are parsed here, for limits and sizes. The data is decoded by the zstd library
-//! (`c.rs`) or, with the feature `rust-zstd`, by a Rust crate (`rust.rs`).
+//! (`c.rs`) or, with the `rust-zstd` feature, by a Rust crate (`rust.rs`).
 //!
 //! | bytes | header of a frame (RFC 8878, 3.1.1) |
 //! |---|---|
@@ -30,7 +30,7 @@ use super::error::{DecodeStop, checksum, limit, truncated, unsupported};
 use crate::Buffer;
 use crate::error::DecompressLimit;
 
-/// The longest header of a frame.
+/// Maximum size of a frame header.
 pub(super) const MAX_HEAD_BYTES: usize = 18;
 
 /// The header of a frame.
@@ -44,7 +44,7 @@ pub(super) struct ZstdHead {
 }
 
 impl ZstdHead {
-    /// Parses the header at the start of `bytes`; `None` if it is incomplete.
+    /// Parses the header at the start of `bytes`. Returns `None` if it is incomplete.
     pub(super) fn parse(bytes: &[u8]) -> Option<ZstdHead> {
         let (&descriptor, mut rest) = bytes.get(4..)?.split_first()?;
         let is_single = descriptor & 0x20 != 0;
@@ -87,15 +87,16 @@ impl ZstdHead {
     }
 }
 
-/// Returns whether a block is the last of its frame, and the number of bytes after its 3-byte header, which is one for
-/// a run (RLE).
+/// Returns whether a block is the last of its frame, and the number of bytes after its 3-byte header. A run (RLE) has
+/// one byte.
 pub(super) fn block_bytes([a, b, c]: [u8; 3]) -> (bool, u64) {
     let word = u32::from_le_bytes([a, b, c, 0]);
     let is_repeat = word >> 1 & 3 == 1;
     (word & 1 == 1, if is_repeat { 1 } else { u64::from(word >> 3) })
 }
 
-/// Reads a little-endian number of `len` bytes, at most 8.
+/// Removes a little-endian number of `len` bytes, at most 8, from the start of `rest`. Returns `None` if `rest` is too
+/// short.
 fn number(rest: &mut &[u8], len: usize) -> Option<u64> {
     let (head, tail) = rest.split_at_checked(len)?;
     *rest = tail;

@@ -1,4 +1,4 @@
-//! zstd frames, decoded block by block by the crate ruzstd. It is slower than the zstd library, but needs no C
+//! zstd frames, decoded block by block by the `ruzstd` crate, which is slower than the zstd library but needs no C
 //! compiler.
 
 use super::{ZstdHead, block_bytes, other_data};

@@ -1,4 +1,4 @@
-//! Compiles texts and conversions to steps; everything constant is computed only once.
+//! Compiles texts and conversions into steps; everything constant is computed only once.
 
 use std::ops::Range;
 
@@ -68,7 +68,7 @@ pub(super) enum CellText {
 /// Padding of numbers in cells, and the byte after each.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberFrame {
-    /// 0 without a width.
+    /// 0 if there is no width.
     pub(super) width: u8,
     pub(super) left: bool,
     pub(super) next: Option<u8>,
@@ -225,7 +225,7 @@ impl FormatBuilder {
 }
 
 impl RowStep {
-    /// Adds as much of the following text as possible to this step; returns the rest.
+    /// Adds as much of the following text as possible to this step. Returns the rest of the text.
     fn absorb<'t>(&mut self, text: &'t [u8]) -> &'t [u8] {
         let Some((&first, rest)) = text.split_first() else { return text };
         match &mut self.put {
@@ -251,7 +251,7 @@ impl RowStep {
 }
 
 impl CellText {
-    /// Returns the source of a step's cells; `None` if it cannot use cells.
+    /// Returns the source of a step's cells, or `None` if it cannot use cells.
     fn from_step(step: &RowStep, kinds: &[(usize, ValueType)]) -> Option<Self> {
         match &step.put {
             StepText::Constant(text) => Some(Self::Constant(*text)),
@@ -271,7 +271,7 @@ impl CellText {
         }
     }
 
-    /// Returns the source of cells with numbers; `None` with flags or widths that cells do not support.
+    /// Returns the source of cells with numbers, or `None` if cells do not support the flags or the width.
     fn number(step: &RowStep, kinds: &[(usize, ValueType)], spec: &ConversionSpec, scale: &Scale) -> Option<Self> {
         let fits = spec.width + usize::from(step.next.is_some()) <= CELL_BYTES;
         if !fits || spec.plus.is_some() || spec.alternate || spec.zero {

@@ -17,7 +17,7 @@ pub(super) const CELL_BYTES: usize = 16;
 /// Texts of a column in [`ROWS`] rows.
 #[repr(C, align(64))]
 pub(super) struct Cells {
-    /// Four cells per array; after the last cell, one array more allows reading 16 bytes from any start.
+    /// Four cells per array; after the last cell, one more array allows reading 16 bytes from any start.
     pub(super) texts: [[u8; 64]; ROWS / 4 + 1],
     /// Offset of each text in its cell: below 16.
     pub(super) starts: [u8; ROWS],
@@ -94,14 +94,14 @@ pub(super) struct ShortText {
 }
 
 impl ShortText {
-    /// Creates a short text; `None` if the text is longer than a cell.
+    /// Creates a short text. Returns `None` if the text is longer than a cell.
     pub(super) fn new(text: &[u8]) -> Option<Self> {
         let mut bytes = [0; CELL_BYTES];
         bytes.get_mut(..text.len())?.copy_from_slice(text);
         Some(Self { bytes, length: text.len() as u8 })
     }
 
-    /// Appends another text; `None` if the result is longer than a cell.
+    /// Appends another text. Returns `None` if the result is longer than a cell.
     pub(super) fn joined(&self, text: &[u8]) -> Option<Self> {
         let mut joined = *self;
         let start = usize::from(self.length);

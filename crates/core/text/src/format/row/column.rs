@@ -31,7 +31,7 @@ pub enum ValueType {
     Bool,
     /// Bytes of text, at most this many, padded with NUL bytes.
     Bytes(usize),
-    /// UTF-8 of at most this many bytes, padded with NUL bytes. It is written as text in every dialect; width and
+    /// UTF-8 text of at most this many bytes, padded with NUL bytes. It is written as text in every dialect; width and
     /// precision count characters.
     Text(usize),
 }
@@ -83,7 +83,7 @@ impl<'a> StridedColumn<'a> {
     /// Creates a column of `count` values of type `kind`: the first at `offset`, each `stride_bytes` after the previous
     /// one.
     ///
-    /// `None` unless all values are inside `bytes`. No alignment is required; a stride of 0 repeats one value.
+    /// Returns `None` unless all values are inside `bytes`. No alignment is required; a stride of 0 repeats one value.
     pub fn new(bytes: &'a [u8], offset: usize, stride_bytes: usize, count: usize, kind: ValueType) -> Option<Self> {
         let bytes = match count {
             0 => &[],
@@ -105,13 +105,13 @@ impl<'a> StridedColumn<'a> {
         self.kind
     }
 
-    /// Returns all bytes from a value on; none if the value does not exist.
+    /// Returns all bytes from the start of a value on, or none if the value does not exist.
     #[inline(always)]
     fn bytes_from(&self, row: usize) -> &'a [u8] {
         self.bytes.get(row * self.stride_bytes..).unwrap_or_default()
     }
 
-    /// Returns the first `K` bytes of a value; zeros if it does not exist.
+    /// Returns the first `K` bytes of a value, or zeros if the value does not exist.
     #[inline(always)]
     pub(super) fn get<const K: usize>(&self, row: usize) -> [u8; K] {
         self.bytes_from(row).first_chunk().copied().unwrap_or([0; K])
@@ -123,7 +123,7 @@ impl<'a> StridedColumn<'a> {
         self.bytes_from(row).get(..self.kind.bytes()).unwrap_or_default()
     }
 
-    /// Returns the sign (`true` if negative) and magnitude of an integer or a bool; 0 for other types.
+    /// Returns the sign (`true` if negative) and magnitude of an integer or a bool. Returns 0 for other types.
     #[inline(always)]
     pub(super) fn integer(&self, row: usize) -> (bool, u64) {
         let signed = |value: i64| (value < 0, value.unsigned_abs());

@@ -89,7 +89,7 @@ impl RowFormat {
         builder.finish().map_err(|problem| problem.at(0, template.len()))
     }
 
-    /// Compiles a template with named fields; `field` returns the column index and type of the field with a name.
+    /// Compiles a template with named fields. `field` returns the column index and type of the field with that name.
     ///
     /// | notation | text |
     /// |---|---|
@@ -115,7 +115,8 @@ impl RowFormat {
         self
     }
 
-    /// Maximum length of a row in bytes: a page with 64 bytes more room always accepts a row at full speed.
+    /// Returns the maximum length of a row in bytes. A page with room for 64 bytes more always accepts a row at full
+    /// speed.
     pub fn max_bytes(&self) -> usize {
         self.max_bytes
     }
@@ -135,7 +136,7 @@ impl RowFormat {
     }
 }
 
-/// A format bound to columns. Read-only: threads share it, each with its own page and range.
+/// A format bound to columns. It is read-only, so threads can share it, each with its own page and range.
 #[derive(Clone, Copy, Debug)]
 pub struct BoundFormat<'a> {
     format: &'a RowFormat,
@@ -149,7 +150,7 @@ impl BoundFormat<'_> {
         self.count
     }
 
-    /// Appends the rows of a range while they fit; returns the number of rows written.
+    /// Appends the rows of a range while they fit. Returns the number of rows written.
     ///
     /// Rows that do not fit leave the overflow flag unset: flush the page and continue with them. Returns 0 only if the
     /// first row is longer than the room, or if the range is empty. Never allocates.

@@ -17,7 +17,7 @@ pub(super) struct NumberConversion {
 }
 
 impl NumberConversion {
-    /// Stores a value; sets `refused` if it cannot be converted.
+    /// Stores a value. Sets `refused` if it cannot be converted.
     ///
     /// # Safety
     /// `spec.max_bytes(column.kind())` and `SLACK` bytes of room.
@@ -43,7 +43,7 @@ impl NumberConversion {
         }
     }
 
-    /// Whether the value can be converted.
+    /// Returns whether the value can be converted.
     pub(super) fn accepts(&self, column: &StridedColumn<'_>, row: usize) -> bool {
         self.spec.conversion != Conversion::Integer || column.real(row).is_finite()
     }

@@ -41,8 +41,8 @@ fn word(value: f64) -> &'static [u8] {
     }
 }
 
-/// Stores values from 1e-4 to below the first limit in plain notation, others with an exponent; below the second limit,
-/// `text` is already plain.
+/// Stores values from 1e-4 to below the first limit in plain notation, and other values with an exponent. Below the
+/// second limit, `text` is already plain.
 ///
 /// # Safety
 /// 24 bytes of room, and `SLACK` more. `text` has the shortest digits of `value`, at most 24 bytes.

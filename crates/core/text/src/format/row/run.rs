@@ -49,7 +49,7 @@ impl BoundFormat<'_> {
         }
     }
 
-    /// Fills all other cells; returns a bit for each column of cells that can be used for these rows.
+    /// Fills all other cells. Returns a bit for each column of cells that can be used for these rows.
     fn fill(&self, cells: &mut [Cells], row: usize, count: usize) -> u64 {
         let mut ready = 0;
         for (index, (cells, fill)) in cells.iter_mut().zip(&self.format.fills).enumerate() {
@@ -247,7 +247,7 @@ impl BoundFormat<'_> {
 }
 
 impl NumberFrame {
-    /// Pads the texts of cells if they are `filled`; returns `filled`.
+    /// Pads the texts of cells if they are `filled`. Returns `filled`.
     #[inline]
     fn widen_if(&self, filled: bool, cells: &mut Cells) -> bool {
         if filled && self.width > 0 {

@@ -70,7 +70,7 @@ impl ConversionSpec {
     /// A number with fixed digits, without flags or width.
     pub(super) const PLAIN_FIXED: Self = Self { conversion: Conversion::Fixed, ..Self::AS_IS };
 
-    /// Parses flags, width, precision and letter at `start`; also returns the offset after them.
+    /// Parses flags, width, precision and letter at `start`. Also returns the offset after them.
     pub(super) fn parse(template: &[u8], start: usize) -> Result<(Self, usize), TemplateError> {
         let mut spec = Self::AS_IS;
         let mut offset = start;
@@ -126,7 +126,7 @@ impl ConversionSpec {
         self.precision.unwrap_or(6)
     }
 
-    /// Whether the conversion has no width, sign, `#` or uppercase letter.
+    /// Returns whether the conversion has no width, sign, `#` or uppercase letter.
     pub(super) fn is_plain(&self) -> bool {
         self.width == 0 && self.plus.is_none() && !self.alternate && !self.upper
     }
@@ -155,7 +155,7 @@ impl ConversionSpec {
     }
 }
 
-/// Parses a decimal number at `start`, if any; returns it and its end. Saturates.
+/// Parses a decimal number at `start`, if any. Returns the number, which saturates, and its end.
 fn number(template: &[u8], start: usize) -> (Option<usize>, usize) {
     let digits = template.get(start..).unwrap_or_default();
     let count = digits.iter().take_while(|digit| digit.is_ascii_digit()).count();

@@ -28,7 +28,7 @@ pub(super) fn printf(template: &[u8], columns: &[ValueType], builder: &mut Forma
     if columns.len() > column { Err(TemplateProblem::TooManyColumns.at(template.len(), 0)) } else { Ok(()) }
 }
 
-/// Parses a template with `{name}` and `{name:spec}`; `field` looks up the column of a name.
+/// Parses a template with `{name}` and `{name:spec}`. `field` looks up the column of a name.
 pub(super) fn fields(
     template: &str,
     mut field: impl FnMut(&str) -> Option<(usize, ValueType)>,

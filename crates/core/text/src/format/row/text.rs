@@ -40,7 +40,7 @@ impl BytesConversion {
         self.padded(count.min(limit), write, &mut piece);
     }
 
-    /// Truncates UTF-8 to the precision in characters; returns the text and its number of characters.
+    /// Truncates UTF-8 to the precision in characters. Returns the text and its number of characters.
     fn characters<'t>(&self, text: &'t [u8]) -> (&'t [u8], usize) {
         let starts = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
         let mut count = 0;

@@ -19,8 +19,8 @@ pub(super) struct CellFiller {
 }
 
 impl CellFiller {
-    /// Creates a filler for numbers with the digits of `scale`, followed by `next`; `None` unless this CPU has the
-    /// instructions.
+    /// Creates a filler for numbers with the digits of `scale`, followed by `next`. Returns `None` unless this CPU has
+    /// the instructions.
     pub(super) fn if_possible(scale: &Scale, next: Option<u8>) -> Option<Self> {
         let byte = next.unwrap_or_default();
         let wide = LinePlan::if_possible(scale, byte)?;
@@ -30,7 +30,7 @@ impl CellFiller {
         Some(Self { wide, narrow, end })
     }
 
-    /// Fills cells if all values fit; returns whether they do.
+    /// Fills cells if all values fit. Returns whether they do.
     pub(super) fn fill<R: Real>(&self, values: &[R; ROWS], cells: &mut Cells) -> bool {
         // SAFETY: `if_possible` creates a `CellFiller` only if `LinePlan::if_possible` found the features of
         // `fill_wide`, and `narrow` only if AVX-512 CD is there too, which is all that `fill` adds.
