@@ -1,7 +1,7 @@
 //! Transforms a mesh by an affine matrix.
 //!
-//! [`crate::splat_motion`] handles the other attributes of Gaussian splats, [`crate::transform`] changes of axes and
-//! scale, which need no matrix products, and [`crate::frame`] the object transforms that writers apply.
+//! [`crate::splat_motion`] transforms the other attributes of Gaussian splats. [`crate::transform`] changes axes and
+//! scale, which needs no matrix products. [`crate::frame`] applies the transforms of objects in writers.
 
 use crate::linear::{Matrix3, Matrix4, Vector, cross, dot, wide};
 use crate::splat_motion::SplatMotion;
@@ -18,8 +18,8 @@ use polyhaul_pipeline::parallel::for_each_item;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if an entry is not finite, if the last row is not 0 0 0 1, if the matrix mirrors and an
-/// attribute per corner does not have one value per corner, or if splats would be sheared or scaled nonuniformly; the
+/// [`ErrorKind::Usage`] if an entry is not finite, if the last row is not 0 0 0 1, if the matrix mirrors and a
+/// per-corner attribute does not have one value per corner, or if splats would be sheared or scaled nonuniformly; the
 /// errors of [`SplatMotion::apply`]; [`ErrorKind::Memory`].
 ///
 /// # Examples
@@ -102,7 +102,7 @@ impl Affine {
         std::array::from_fn(|axis| dot(self.rows[axis], position) + self.shift[axis])
     }
 
-    /// Transforms a normal; the result has unit length unless it is zero.
+    /// Transforms a normal. The result has unit length unless it is zero.
     pub fn normal(&self, normal: Vector) -> Vector {
         // Only the sign of the determinant matters, since the result is normalized.
         let sign = if self.determinant < 0.0 { -1.0 } else { 1.0 };
@@ -122,7 +122,7 @@ fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn(Vector) -> [f3
     );
 }
 
-/// Reverses the winding of every face, including attributes per corner; the first corner stays first.
+/// Reverses the winding of every face, including per-corner attributes. The first corner stays first.
 fn reverse(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.corner_positions.len();
     for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {

@@ -66,7 +66,8 @@ fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions)
     Ok((!points).then(|| "a point has an index out of range".into()))
 }
 
-/// Checks that arrays with a value per corner, position, face or edge fit the mesh.
+/// Checks that arrays with a value per corner, position or face match the mesh, and that sharp edges have valid
+/// indices.
 fn domains(mesh: &Mesh) -> Option<String> {
     let positions = mesh.positions.len();
     let faces = mesh.faces.len();
@@ -164,8 +165,8 @@ fn offsets(
 
 /// Returns whether all indices are below `count`, or [`NONE`] if `may_miss`.
 fn in_range(indices: &[u32], count: usize, may_miss: bool, threads: usize, cancel: &Cancel) -> Result<bool> {
-    // `sizes` has checked that counts fit. Comparing 32-bit instead of 64-bit integers halves the number of vector
-    // instructions.
+    // `sizes` has checked that counts fit in 32 bits. Comparing 32-bit instead of 64-bit integers halves the number of
+    // vector instructions.
     let count = u32::try_from(count).unwrap_or(NONE);
     let right = |&index: &u32| index < count || may_miss && index == NONE;
     all(indices.chunks(PIECE), threads, cancel, |piece| {

@@ -7,12 +7,12 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use std::ops::Range;
 
-/// Returns the uv of every corner, `missing` for those without one; `None` if no corner has one.
+/// Returns the uv of every corner, or `missing` for corners without a uv. Returns `None` if no corner has a uv.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if the number of values does not fit the domain or an index is out of range;
-/// [`ErrorKind::Memory`].
+/// [`ErrorKind::Usage`] if the number of values does not match the domain, the face offsets are invalid, or an index is
+/// out of range; [`ErrorKind::Memory`].
 ///
 /// # Examples
 ///
@@ -35,7 +35,8 @@ pub fn corner_uvs(mesh: &Mesh, missing: [f32; 2], options: &RunOptions) -> Resul
     uvs_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
 }
 
-/// Returns the normal of every corner, `missing` for those without one; `None` if no corner has one.
+/// Returns the normal of every corner, or `missing` for corners without a normal. Returns `None` if no corner has a
+/// normal.
 ///
 /// # Errors
 ///
@@ -44,7 +45,7 @@ pub fn corner_normals(mesh: &Mesh, missing: [f32; 3], options: &RunOptions) -> R
     normals_of(mesh, 0..mesh.faces.len(), missing, options.worker_threads())
 }
 
-/// Returns the color of every corner; `None` if no corner has one.
+/// Returns the color of every corner, or `None` if no corner has a color.
 ///
 /// # Errors
 ///
@@ -160,7 +161,7 @@ fn part<T>(values: &[T], range: Range<usize>) -> Result<&[T]> {
     values.get(range.clone()).ok_or_else(|| Error::new(ErrorKind::Usage, message()))
 }
 
-/// Fails unless face offsets start at 0 and end at the number of corners; the offsets between them are not checked.
+/// Fails unless face offsets start at 0 and end at the number of corners. The offsets between them are not checked.
 pub fn check_offsets(faces: &Elements) -> Result<()> {
     let first = faces.offsets.first().copied().unwrap_or(0);
     let last = faces.offsets.last().copied().unwrap_or(0);

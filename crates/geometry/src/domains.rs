@@ -7,16 +7,17 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 
 /// Adds an index stream to uvs and normals that are stored per corner, per position or per face, so that both become
-/// [`Domain::Indexed`]. Corners with equal values receive the index of the first, so that [`crate::weld`] merges them
-/// into one vertex; 0 equals -0, and NaN is unequal to everything. Values are not copied.
+/// [`Domain::Indexed`]. Corners with equal values per corner or per face receive the index of the first such value, so
+/// that [`crate::weld`] merges them into one vertex if they share a position. 0 equals -0, and NaN is unequal to
+/// everything. Values are not copied.
 ///
-/// Values are not compared if each corner has its own position, since such corners are never merged; nor are uvs with a
-/// third coordinate.
+/// Values are not compared if each corner has its own position, since such corners are never merged. Uvs with a third
+/// coordinate are not compared either.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if the number of values does not fit the domain, or if face offsets do not fit the corners;
-/// [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
+/// [`ErrorKind::Usage`] if the number of values does not match the domain, or the face offsets do not match the
+/// corners; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
 ///
 /// # Examples
 ///
@@ -47,8 +48,8 @@ pub fn index_attributes(mesh: &mut Mesh, run: &RunOptions) -> Result<()> {
     index_unless(mesh, |_| false, Some(run))
 }
 
-/// Same as [`index_attributes`], but only for attributes per corner or per face, which cutting faces affects. Without
-/// `merging`, equal values keep their own indices.
+/// Same as [`index_attributes`], but only for per-corner and per-face attributes, the ones affected by cutting faces.
+/// Without `merging`, equal values keep their own indices.
 pub(super) fn index_cut_attributes(mesh: &mut Mesh, merging: Option<&RunOptions>) -> Result<()> {
     index_unless(mesh, |domain| domain == Domain::Vertex, merging)
 }
@@ -82,7 +83,7 @@ struct DomainValues<'a, const N: usize> {
 }
 
 impl<const N: usize> DomainValues<'_, N> {
-    /// Returns the index stream of the attribute; `None` if it has one already.
+    /// Returns a new index stream for the attribute, or `None` if it already has one or has no values.
     fn stream(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Option<Array<u32>>> {
         let corners = faces.corner_positions.len();
         let count = self.values.len();
@@ -113,7 +114,7 @@ impl<const N: usize> DomainValues<'_, N> {
         Ok(Some(stream.into()))
     }
 
-    /// Returns, for each value, the index of the first equal value; with no merging, its own index.
+    /// Returns, for each value, the index of the first equal value, or its own index without merging.
     fn indices(&self, faces: &Elements, positions: usize, merging: Option<&RunOptions>) -> Result<Vec<u32>> {
         let Some(run) = merging.filter(|_| !is_soup(&faces.corner_positions)) else {
             let mut indices = zeroed(self.values.len(), "an index stream")?;

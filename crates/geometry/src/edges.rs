@@ -6,17 +6,17 @@ use polyhaul_model::{Elements, Mesh, NONE};
 use polyhaul_pipeline::arrays::zeroed;
 use std::collections::HashMap;
 
-/// Edges per position that are searched linearly. Further ones go into a hash map, so that a fan around one position
-/// does not take quadratic time.
+/// Maximum number of edges per position that are searched linearly. Further edges go into a hash map, so that a fan
+/// around one position does not take quadratic time.
 const LONGEST: usize = 24;
 
 /// The edges of a mesh, and the edge that starts at each corner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// The two positions of each edge, the lower index first: edges of lines, then of faces, in the order of their
-    /// first corners.
+    /// The two positions of each edge, the lower index first. Edges of lines come first, followed by the other edges of
+    /// faces, in the order of their first corners.
     pub positions: Vec<[u32; 2]>,
-    /// Per face corner: the edge to the next corner of its face, [`NONE`] if both have the same position.
+    /// Per face corner: the edge to the next corner of its face, or [`NONE`] if both have the same position.
     pub corner_edges: Vec<u32>,
 }
 
@@ -48,7 +48,7 @@ pub struct Edges {
 pub fn edges(mesh: &Mesh) -> Result<Edges> {
     check_offsets(&mesh.faces)?;
     let corners = mesh.faces.corner_positions.len();
-    // An edge of a closed surface has two faces; the lists grow for meshes with more edges.
+    // In a closed surface, each edge has two faces. The lists grow for meshes with more edges.
     let mut table = EdgeTable::new(mesh.positions.len(), corners / 2 + mesh.lines.corner_positions.len())?;
     for line in polygons(&mesh.lines) {
         for pair in line?.windows(2) {
@@ -68,7 +68,7 @@ pub fn edges(mesh: &Mesh) -> Result<Edges> {
     Ok(Edges { positions: table.edges, corner_edges })
 }
 
-/// The positions of each element.
+/// Iterates over the position indices of each element.
 fn polygons(elements: &Elements) -> impl Iterator<Item = Result<&[u32]>> {
     // Borrowed as a slice, because a shared `Array` calls its owner at each access.
     let corner_positions = &elements.corner_positions[..];
@@ -101,7 +101,7 @@ impl EdgeTable {
         Ok(table)
     }
 
-    /// Returns the index of an edge, adding it if it is new; [`NONE`] if it is degenerate.
+    /// Returns the index of an edge, and adds the edge if it is new. Returns [`NONE`] for a degenerate edge.
     fn edge(&mut self, a: u32, b: u32) -> Result<u32> {
         let edge = [a.min(b), a.max(b)];
         if edge[1] as usize >= self.last.len() {

@@ -16,7 +16,7 @@ use polyhaul_spill::paced;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::{Mutex, PoisonError};
 
-/// Converts a matrix to 32-bit floats; `None` if that rounds an entry.
+/// Converts a matrix to 32-bit floats. Returns `None` if that would round an entry.
 pub fn single(matrix: &Matrix4) -> Option<Matrix4<f32>> {
     let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
     matrix.as_flattened().iter().all(is_single).then(|| rounded(matrix))
@@ -30,7 +30,7 @@ pub fn rounded(matrix: &Matrix4) -> Matrix4<f32> {
 /// Returns whether positions or transforms of a scene need double precision.
 ///
 /// # Errors
-/// If out of memory.
+/// Fails if memory runs out.
 pub fn is_exact(scene: &Scene) -> Result<bool> {
     let has_doubles = paced(&scene.meshes).any(Mesh::is_exact) || paced(&scene.objects).any(has_double_transform);
     Ok(has_doubles || is_far(scene)?)
@@ -59,8 +59,8 @@ fn is_far(scene: &Scene) -> Result<bool> {
         && is_coarse(bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)?))
 }
 
-/// Returns whether floats are too coarse for a scene with these bounds; never for a single point, which has no size to
-/// compare with, nor beyond the range of floats.
+/// Returns whether 32-bit floats are too coarse for a scene with these bounds. Returns `false` for a single point,
+/// which has no size to compare with, and for bounds beyond the range of 32-bit floats.
 fn is_coarse(bounds: Option<Bounds<f64>>) -> bool {
     let is_in_range =
         |bounds: &Bounds<f64>| bounds.min.iter().chain(&bounds.max).all(|value| value.abs() <= f64::from(f32::MAX));
@@ -82,11 +82,11 @@ fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
     points.reduce(Bounds::union).map(Bounds::widened)
 }
 
-/// Rounds the transforms of objects to 32-bit floats, unless 32-bit floats are too coarse for the scene, whose bounds
-/// are estimated from a sample of positions.
+/// Rounds the transforms of objects to 32-bit floats, unless 32-bit floats are too coarse for the scene. The scene's
+/// bounds are estimated from a sample of positions.
 ///
 /// # Errors
-/// If out of memory.
+/// Fails if memory runs out.
 pub fn settle_transforms(scene: &mut Scene) -> Result<()> {
     if !paced(&scene.objects).any(has_double_transform) || is_coarse(bounds_of(scene, &boxes(scene, sampled_bounds)?)?)
     {
@@ -111,10 +111,10 @@ pub fn moved_bounds(bounds: Bounds<f64>, matrix: &Matrix4) -> Bounds<f64> {
     (1..8).map(corner).fold(corner(0), Bounds::union)
 }
 
-/// Returns the bounds of a scene in world space; `None` if it has no finite positions.
+/// Returns the bounds of a scene in world space, or `None` if it has no finite positions.
 ///
 /// # Errors
-/// If out of memory.
+/// Fails if memory runs out.
 pub fn scene_bounds(scene: &Scene) -> Result<Option<Bounds<f64>>> {
     bounds_of(scene, &boxes(scene, Mesh::exact_bounds)?)
 }
@@ -139,9 +139,10 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
 }
 
 /// Converts a scene to other axes, scales it, and applies the transforms of objects whose meshes are in double
-/// precision; these transforms become the identity. Unless `keeps_transforms` is set, also applies the transforms that
+/// precision. These transforms become the identity. Unless `keeps_transforms` is set, also applies the transforms that
 /// are in double precision themselves, and all transforms if any mesh is in double precision or if transforms move
-/// objects so far that 32-bit floats become too coarse. Objects that shared a transformed mesh get a copy each.
+/// objects so far that 32-bit floats become too coarse. If several objects share a transformed mesh, each gets its own
+/// copy.
 ///
 /// # Errors
 /// See [`transform_axes`] and [`affine::transform`].
@@ -165,7 +166,7 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
         let Some(matrix) = is_moved(scene, object) else { continue };
         let mesh = object.mesh;
         users[mesh] -= 1;
-        // The last object that uses a mesh transforms it in place; others get a copy.
+        // The last object that uses a mesh transforms it in place. The other objects get a copy.
         let mut moved =
             if users[mesh] == 0 { std::mem::take(&mut scene.meshes[mesh]) } else { scene.meshes[mesh].clone() };
         make_exact(&mut moved)?;
@@ -189,7 +190,7 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
 /// Adds positions in double precision to a mesh that lacks them.
 ///
 /// # Errors
-/// If out of memory.
+/// Fails if memory runs out.
 pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
     if !mesh.is_exact() {
         let mut exact = Vec::new();
@@ -200,12 +201,12 @@ pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Moves a scene so that `origin` becomes 0, and rounds positions to 32-bit floats unless `keeps_doubles`; returns the
-/// loss of the rounding. Moves the positions of a mesh if none of its objects has a transform; otherwise moves the
-/// transforms of its objects.
+/// Moves a scene so that `origin` becomes 0, and rounds positions and transforms to 32-bit floats unless
+/// `keeps_doubles` is set. Returns the loss from rounding. Translates the positions of a mesh if none of its objects
+/// has a transform, and otherwise the transforms of its objects.
 ///
 /// # Errors
-/// If an object refers to a mesh that does not exist; if out of memory.
+/// Fails if an object refers to a mesh that does not exist, or if memory runs out.
 pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &RunOptions) -> Result<PositionLoss> {
     let mut is_placed = Vec::new();
     is_placed.try_reserve_exact(scene.meshes.len())?;
@@ -244,7 +245,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
     Ok(loss)
 }
 
-/// Subtracts `origin` from the positions of a mesh; returns the loss of storing them as 32-bit floats.
+/// Subtracts `origin` from the positions of a mesh. Returns the loss from storing them as 32-bit floats.
 fn shift_mesh(mesh: &mut Mesh, origin: [f64; 3], run: &RunOptions) -> Result<PositionLoss> {
     let loss = Mutex::new(PositionLoss::default());
     let exact = mesh.exact_positions.to_mut()?;

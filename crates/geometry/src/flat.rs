@@ -1,8 +1,8 @@
-//! Sections of a mesh in the form in which most programs store meshes: uvs and normals per corner, materials and
-//! smoothing per face.
+//! Sections of a mesh in the form in which most programs store meshes: per-corner uvs and normals, and per-face
+//! materials and smoothing.
 //!
-//! Positions and indices of sections are in [`crate::section`], values per corner in [`crate::corners`], edges in
-//! [`crate::edges`].
+//! For positions and indices of sections, see [`crate::section`]. For per-corner values, see [`crate::corners`]. For
+//! edges, see [`crate::edges`].
 
 use crate::clean::has_clean_faces;
 use crate::corners::{normals_of, uvs_of};
@@ -19,20 +19,20 @@ polyhaul_model::options! {
     /// Options for [`flat_sections`].
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct FlatOptions {
-        /// The uv of corners without one (0).
+        /// The value of both uv coordinates for corners without a uv (0).
         pub missing_uv: f32 = 0.0, with_missing_uv;
         /// Whether to return normals (true).
         pub normals: bool = true, with_normals;
-        /// The positions that sections contain (the used ones).
+        /// The positions that sections contain (the used positions).
         pub positions: SectionPositions = SectionPositions::Used, with_positions;
     }
 }
 
-/// A section whose uvs and normals are per corner, and whose materials and smoothing are per face.
+/// A section with per-corner uvs and normals, and per-face materials and smoothing.
 #[derive(Clone, Debug, Default)]
 pub struct FlatSection {
-    /// The section. `face_materials` are indices into `materials`, -1 for none; `face_smooth` is empty if the mesh does
-    /// not define smoothing.
+    /// The section. `face_materials` are indices into `materials`, or -1 for no material. `face_smooth` is empty if the
+    /// mesh does not define smoothing.
     pub mesh: Mesh,
     /// The distinct materials of its faces, in the order of their first faces: indices into the scene's materials or,
     /// if the mesh has [`Mesh::face_materials`], slots of the object.
@@ -43,8 +43,8 @@ pub struct FlatSection {
     pub has_unit_normals: bool,
 }
 
-/// Returns sections of a mesh, each between a pair of counts. Corners without a normal get NaN. Groups stay, as in
-/// [`section`]; third uv coordinates and the uvs of polylines are dropped.
+/// Returns sections of a mesh, each between a pair of counts. Corners without a normal get NaN. Groups are kept, as in
+/// [`section`]. Third uv coordinates and the uvs of polylines are dropped.
 ///
 /// # Errors
 ///
@@ -263,7 +263,7 @@ fn slots(mesh: &Mesh, faces: Range<usize>) -> Result<(Vec<i32>, Vec<u32>)> {
     Ok((slots, used))
 }
 
-/// Returns a flag per face, 1 for smooth; empty if the mesh does not define smoothing.
+/// Returns a flag per face, nonzero for smooth, or an empty list if the mesh does not define smoothing.
 fn smooth(mesh: &Mesh, faces: Range<usize>) -> Result<Vec<u8>> {
     let mut flags = Vec::new();
     if mesh.face_smooth.is_empty() && mesh.smoothing_runs.is_empty() {

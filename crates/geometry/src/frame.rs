@@ -1,8 +1,9 @@
 //! Transforms positions and normals from an object's local space to the space of the file.
 //!
-//! The order of every operation is part of Blender's dialect: `f32` throughout, no fused multiply-add, and the scale
-//! applied to the matrix in OBJ, to positions in PLY and STL. In `f64`, one line in twelve of a large scene differs in
-//! its last digit. The rules are in `testdata/obj/blender/README.md`.
+//! The order of operations matters for files identical to Blender's: `f32` throughout, no fused multiply-add, and the
+//! scale applied to positions in PLY and STL (`Dialect::Blender`), and to the matrix in OBJ, as in the common dialect.
+//! In `f64`, one line in twelve of a large scene differs in its last digit. The rules are in
+//! `testdata/obj/blender/README.md`.
 
 use crate::dedup::BATCH;
 use crate::exact::rounded;
@@ -93,7 +94,7 @@ impl Frame {
         }
     }
 
-    /// Transforms one normal, like [`Frame::normals`].
+    /// Transforms one normal, as in [`Frame::normals`].
     #[inline]
     pub fn normal(&self, normal: [f32; 3]) -> [f32; 3] {
         let [x, y, z] = times(&self.normal_rows, normal);
@@ -111,8 +112,8 @@ fn times(rows: &Matrix3<f32>, [x, y, z]: [f32; 3]) -> [f32; 3] {
     rows.map(|[a, b, c]| (x * a + y * b) + z * c)
 }
 
-/// Returns the inverse transpose and the determinant, which each dialect expands in its own order: the common one along
-/// the first column, Blender along the first row.
+/// Returns the inverse transpose and the determinant, which each dialect expands in its own order: the common dialect
+/// along the first column, Blender's dialect along the first row.
 fn inverse_transposed(rows: &Matrix3<f32>, dialect: Dialect) -> (Matrix3<f32>, f32) {
     let minor = |i: usize, j: usize| {
         let a = (i + 1) % 3;

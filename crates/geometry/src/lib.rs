@@ -1,4 +1,4 @@
-//! Operations on meshes and scenes: welding, triangulation, transforms, sections, edges, and values per corner.
+//! Operations on meshes and scenes: welding, triangulation, transforms, sections, edges, and per-corner values.
 //!
 //! This crate neither reads nor writes formats and opens no files. The formats (`crates/formats`) and the facade call
 //! it.

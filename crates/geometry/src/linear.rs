@@ -57,7 +57,7 @@ pub fn cross<T: Coordinate>(a: Vector<T>, b: Vector<T>) -> Vector<T> {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Normalizes a vector with a single division; returns it unchanged if its length is 0 or NaN.
+/// Normalizes a vector with a single division. Returns it unchanged if its length is 0 or NaN.
 #[inline]
 pub fn unit(vector: Vector) -> Vector {
     let length = dot(vector, vector).sqrt();
@@ -70,7 +70,7 @@ pub fn wide<const N: usize>(vector: [f32; N]) -> [f64; N] {
     vector.map(f64::from)
 }
 
-/// Returns the determinant of a matrix; negative if it mirrors.
+/// Returns the determinant of a matrix, which is negative if the matrix mirrors.
 #[inline]
 pub fn determinant([x, y, z]: Matrix3) -> f64 {
     dot(x, cross(y, z))
@@ -82,7 +82,7 @@ pub fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
     std::array::from_fn(|row| std::array::from_fn(|column| (0..4).map(|at| a[row][at] * b[at][column]).sum()))
 }
 
-/// Returns the inverse, by Gauss-Jordan elimination with partial pivoting; NaN if a pivot is 0.
+/// Computes the inverse by Gauss-Jordan elimination with partial pivoting. All entries are NaN if a pivot is 0.
 pub fn inverse(mut matrix: Matrix4) -> Matrix4 {
     let mut inverse = IDENTITY64;
     for column in 0..4 {

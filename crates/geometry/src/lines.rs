@@ -16,7 +16,7 @@ fn edges_before(offsets: &[u32], line: usize) -> usize {
     offsets.get(line).map_or(usize::MAX, |&end| (end - first) as usize - line)
 }
 
-/// Returns the first corner of each edge in a range; the second corner of an edge directly follows its first.
+/// Returns the first corner of each edge in a range. The second corner of an edge directly follows its first corner.
 pub fn edge_starts(offsets: &[u32], edges: Range<usize>) -> impl Iterator<Item = usize> + '_ {
     let first = offsets.first().map_or(0, |&first| first as usize);
     let mut line = partition_point(1..offsets.len(), |line| edges_before(offsets, line) <= edges.start) - 1;

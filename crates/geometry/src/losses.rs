@@ -25,7 +25,7 @@ impl LeftOut {
         LeftOut { code, nouns, count, names: Vec::new() }
     }
 
-    /// Creates an entry for data with these names; empty names are only counted.
+    /// Creates an entry for data with these names. Empty names are only counted.
     pub fn named<'n>(
         code: &'static str,
         nouns: [&'static str; 2],
@@ -36,7 +36,7 @@ impl LeftOut {
         left_out
     }
 
-    /// Adds an item; an empty name is only counted.
+    /// Adds an item. If its name is empty, it is only counted.
     pub fn add(&mut self, name: &str) {
         self.count += 1;
         if self.names.len() < MAX_LISTED && !name.is_empty() {
@@ -44,7 +44,7 @@ impl LeftOut {
         }
     }
 
-    /// Returns the names as the end of a message; empty if there are none.
+    /// Returns the names as the end of a message, or an empty string if there are none.
     pub fn listed(&self) -> String {
         if self.names.is_empty() { String::new() } else { format!(": {}", listed_of(&self.names, self.count)) }
     }

@@ -72,7 +72,7 @@ pub fn position_normals(mesh: &Mesh, which: SurfacePositions, run: &RunOptions) 
     }
 }
 
-/// Returns the unit normal of each face; (0, 0, 0) for faces without area.
+/// Returns the unit normal of each face, or (0, 0, 0) for faces without area.
 ///
 /// # Errors
 ///
@@ -107,7 +107,8 @@ fn check(mesh: &Mesh) -> Result<()> {
     }
 }
 
-/// Adds the weighted normals of faces to `sums`, which has a sum for each place ([`SurfacePlaces`]) from `first` on.
+/// Adds the weighted normals of faces to `sums`, which has a sum for each place ([`SurfacePlaces`]), starting at
+/// `first`.
 fn add_normals(mesh: &Mesh, places: &SurfacePlaces, first: usize, sums: &mut [[f64; 3]]) {
     let position = position(mesh);
     let numbers = places.numbers();
@@ -141,7 +142,7 @@ fn position(mesh: &Mesh) -> impl Fn(u32) -> Vector + Sync {
     move |corner| exact.get(corner as usize).copied().unwrap_or_else(|| wide(single[corner as usize]))
 }
 
-/// Returns the unit normal of a polygon; zero if it has no area or is not finite.
+/// Returns the unit normal of a polygon, or zero if it has no area or is not finite.
 fn face_normal(corners: &[u32], position: &impl Fn(u32) -> Vector) -> Vector {
     let sign = if planted("normals-flipped") { -1.0 } else { 1.0 };
     let normal = scale(unit(crate::surface::area_vector(corners, position)), sign);

@@ -48,13 +48,13 @@ pub struct Part<'a> {
     pub number: usize,
     /// The object of the part.
     pub object: &'a Object,
-    /// The transform; `None` if it has no effect.
+    /// The transform, or `None` if it has no effect.
     pub frame: Option<Frame>,
     /// Range of faces of the mesh.
     pub faces: Range<usize>,
     /// Range of lines of the mesh.
     pub lines: Range<usize>,
-    /// Index of the part that writes the positions: this part or an earlier one.
+    /// Index of the part that writes the positions: this part or an earlier part.
     pub home: usize,
 }
 
@@ -98,8 +98,8 @@ pub fn parts<'a>(
     Ok(parts)
 }
 
-/// Calls `see` for each run of faces of a part with the same material, with an index into the scene's materials
-/// (`None` for no material) and the length of the run.
+/// Divides `faces` of a part into runs with the same material. Calls `see` with each run's material, an index into the
+/// scene's materials or `None` for no material, and with the run's length.
 pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(Option<usize>, usize)) {
     let Some(slots) = &part.object.materials else {
         return spans(&part.mesh.material_runs, faces).for_each(|(material, count)| {
@@ -111,7 +111,7 @@ pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(O
         Some(numbers) if !part.mesh.face_materials.is_empty() => {
             numbers.chunk_by(|a, b| a == b).for_each(|same| see(material(same[0]), same.len()));
         }
-        // Without materials per face, all faces use the first slot.
+        // Without per-face materials, all faces use the first slot.
         _ => see(material(0), faces.len()),
     }
 }
@@ -131,7 +131,7 @@ pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     Ok(used)
 }
 
-/// Returns the frame of an object; `None` if it changes nothing, so that values stay bit-identical.
+/// Returns the frame of an object, or `None` if it changes nothing, so that values stay bit-identical.
 fn frame(object: &Object, scene: &Scene, placement: &Placement) -> Result<Option<Frame>> {
     let stays = object.transform.is_none_or(|transform| transform == IDENTITY64);
     // Blender applies identity transforms, too, which normalizes normals.
@@ -200,7 +200,7 @@ pub fn named(parts: &[Part<'_>]) -> LeftOut {
     LeftOut::named("left-out-names", ["object name", "object names"], names)
 }
 
-/// Returns the loss of vertex and face columns, except columns with `is_kept`, for reporting.
+/// Returns the loss of vertex and face columns, except columns for which `is_kept` returns true, for reporting.
 pub fn columns<'m>(meshes: impl Iterator<Item = &'m Mesh>, is_kept: impl Fn(&Column) -> bool) -> LeftOut {
     let columns = meshes.flat_map(|mesh| mesh.vertex_columns.iter().chain(&mesh.face_columns));
     let names = columns.filter(|column| !is_kept(column)).map(|column| column.name.as_str());
@@ -218,7 +218,7 @@ pub fn homes<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Part<'a>
     paced(parts).enumerate().filter(|(place, part)| part.home == *place).map(|(_, part)| part)
 }
 
-/// Returns whether a color value from 0 to 1 is too far from a byte value to originate from one.
+/// Returns whether a color value from 0 to 1 is too far from a multiple of 1/255 to originate from a byte.
 pub fn is_between_bytes(value: f32) -> bool {
     let scaled = value * 255.0;
     (0.0..=255.0).contains(&scaled) && (scaled - scaled.round()).abs() > 0.05

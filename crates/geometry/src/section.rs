@@ -1,7 +1,7 @@
 //! Extracts a section of a mesh as a separate mesh.
 //!
-//! Readers produce one mesh per file; objects are sections of it: a range of each kind of element. [`crate::parts`]
-//! writes sections without copying them.
+//! Readers produce one mesh per file. Objects are sections of that mesh, with a range of each kind of element.
+//! [`crate::parts`] writes sections without copying them.
 
 use polyhaul_model::copy::{self, pick};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -13,18 +13,18 @@ use std::ops::Range;
 /// The positions that a section contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SectionPositions {
-    /// The positions of its own range, in order, followed by other positions that its elements refer to.
+    /// The positions of its own range, in order, followed by the other positions that its elements refer to.
     #[default]
     Own,
-    /// The positions that its elements refer to, in order; its own range if it has no elements.
+    /// The positions that its elements refer to, in order, or its own range if it has no elements.
     Used,
 }
 
-/// Returns the section from `start` up to `end`, with indices from 0.
+/// Returns the section from `start` up to `end`, with indices renumbered from 0.
 ///
-/// It contains the uvs and normals of its own ranges, in order, followed by others that its elements refer to; `which`
-/// selects the positions. Materials, groups and smoothing in effect at `start` apply from its first element on. A
-/// section that covers the whole mesh is a clone of it.
+/// It contains the uvs and normals of its own ranges, in order, followed by the other uvs and normals that its elements
+/// refer to. `which` selects the positions. Materials, groups and smoothing in effect at `start` apply from its first
+/// element on. A section that covers the whole mesh is a clone of it.
 ///
 /// # Errors
 ///
@@ -126,8 +126,8 @@ struct Picked {
     range: Range<usize>,
     /// Elements outside of the range, ascending.
     others: Vec<u32>,
-    /// The new number of each element, indexed by its old number minus the first used one, and that first one; `None`
-    /// unless a sparse set of elements is used.
+    /// If the used elements have gaps: the new index of each old index from `first` on, and `first`, the lowest used
+    /// index.
     numbers: Option<(Vec<u32>, usize)>,
 }
 
@@ -136,7 +136,7 @@ impl Picked {
         let mut others: Vec<u32> = Vec::new();
         let is_other = |index: u32| index != NONE && !range.contains(&(index as usize));
         for stream in streams {
-            // One test per stream suffices in the usual case that no index leaves the section.
+            // In the usual case, no index points outside the section, and one scan per stream suffices.
             if stream.iter().any(|&index| is_other(index)) {
                 for &index in stream.iter().filter(|&&index| is_other(index)) {
                     try_push(&mut others, index, "a section")?;
@@ -152,7 +152,7 @@ impl Picked {
         Ok(Picked { range, others, numbers: None })
     }
 
-    /// Selects the elements that the streams use; the section's own range if they use none.
+    /// Selects the elements that the streams use, or the section's own range if they use none.
     fn used(
         range: Range<usize>,
         count: usize,
@@ -184,7 +184,7 @@ impl Picked {
         Ok(Picked { range: 0..0, others, numbers: Some((numbers, first)) })
     }
 
-    /// Replaces old numbers with new ones.
+    /// Replaces old indices with new ones.
     fn renumber(&self, indices: &mut [u32]) {
         let start = self.range.start as u32;
         if let Some((numbers, first)) = &self.numbers {
@@ -206,7 +206,7 @@ impl Picked {
         }
     }
 
-    /// Returns the old numbers in their new order.
+    /// Returns the old indices in their new order.
     fn all(&self) -> impl Iterator<Item = usize> + Clone {
         self.range.clone().chain(self.others.iter().map(|&index| index as usize))
     }
@@ -227,7 +227,7 @@ struct SectionPicks<'a> {
 }
 
 impl SectionPicks<'_> {
-    /// Copies the section's values of an attribute; `indexed` selects the values if the attribute has an index stream.
+    /// Copies the section's values of an attribute. `indexed` selects the values if the attribute has an index stream.
     fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
         match domain {
             Domain::Indexed => pick(values, indexed.all()),
@@ -237,7 +237,7 @@ impl SectionPicks<'_> {
         }
     }
 
-    /// Copies all attributes per position and per face; the other fields are empty.
+    /// Copies the per-position and per-face data except uvs and normals. The other fields are empty.
     fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
         let mut rest = Mesh {
             positions: pick(&mesh.positions, self.positions.all())?,
@@ -282,7 +282,7 @@ fn elements(elements: &Elements, range: Range<usize>) -> (Range<usize>, Range<us
     (range.clone(), at(range.start)..at(range.end))
 }
 
-/// Returns a range of a stream; empty if out of range.
+/// Returns a range of a stream, or an empty slice if it is out of range.
 fn part<'a>(stream: &'a [u32], range: &Range<usize>) -> &'a [u32] {
     stream.get(range.clone()).unwrap_or_default()
 }
@@ -324,7 +324,7 @@ fn runs(runs: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
 }
 
 /// Returns the group runs of a section and the names they refer to. Only used names are copied, since a file can have a
-/// hundred thousand.
+/// hundred thousand groups.
 pub fn groups(mesh: &Mesh, start: Counts, end: Counts) -> Result<(Vec<Run>, Vec<String>)> {
     let mut runs_of_section = runs(&mesh.group_runs, start, end)?;
     let mut names = Vec::new();

@@ -5,10 +5,10 @@
 //! to all splats. Shear and nonuniform scale are errors, since harmonics cannot represent the resulting colors.
 //!
 //! The matrices for harmonics follow J. Ivanic and K. Ruedenberg, "Rotation Matrices for Real Spherical Harmonics.
-//! Direct Determination by Recursion", J. Phys. Chem. 1996, 100, 6342, with the corrections of 1998, 102, 9099: each
-//! degree is computed from the previous one and the first, which is the rotation itself. The recursion also holds for
-//! reflections, so mirrored splats need no special case. The harmonics of splats use the Condon-Shortley phase, which
-//! flips the sign of odd orders.
+//! Direct Determination by Recursion", J. Phys. Chem. 1996, 100, 6342, with the corrections of 1998, 102, 9099: the
+//! matrix of each degree is computed from the matrices of the previous degree and of degree 1, which is the rotation
+//! itself. The recursion also holds for reflections, so mirrored splats need no special case. The harmonics of splats
+//! use the Condon-Shortley phase, which flips the sign of odd orders.
 //!
 //! The columns are described in [`polyhaul_model::splats`]. [`crate::affine`] transforms positions.
 
@@ -62,7 +62,7 @@ pub fn settle_splats(scene: &mut Scene, settles: impl Fn(&Object) -> bool, run: 
     Ok(())
 }
 
-/// The columns of splats that change, in the order used here: four quaternion components, three scales, harmonics.
+/// Numbers of splat columns that change, in the order used here: quaternion components, scales, and then harmonics.
 const ROTATIONS: usize = 4;
 const SCALES: usize = 3;
 const MAX_DEGREE: usize = HARMONICS.len() - 1;
@@ -77,7 +77,7 @@ const EVEN: f64 = 1e-5;
 /// Maximum distance from an integer at which a value is rounded to that integer.
 const EXACT: f64 = 1e-12;
 
-/// The matrix of a degree: the weight of each old harmonic (column) in each new one (row).
+/// The matrix of a degree: the weight of each old harmonic (column) in each new harmonic (row).
 type HarmonicMatrix = [[f64; WIDTH]; WIDTH];
 
 /// The linear part of a transform of splats.
@@ -90,15 +90,15 @@ pub struct SplatMotion {
 
 #[derive(Clone, Debug)]
 enum SplatTurn {
-    /// Only signs change; exact, so that applying it twice restores the bits.
+    /// Only signs change. This is exact, so applying it twice restores the bits.
     Signs { rotation: [f32; 4], harmonics: [f32; HARMONICS[MAX_DEGREE]] },
     /// A quaternion to multiply from the left, and the matrices of degrees 1 and up.
     Rotation { rotation: [f64; 4], harmonics: Box<[HarmonicMatrix; MAX_DEGREE]> },
 }
 
 impl SplatMotion {
-    /// Creates the motion for the linear part of a matrix; `None` if `columns` are not splats or if the linear part is
-    /// the identity.
+    /// Creates the motion for the linear part of a matrix. Returns `None` if `columns` are not splats or if the linear
+    /// part is the identity.
     ///
     /// # Errors
     /// See [`SplatMotion::new`].
@@ -107,7 +107,8 @@ impl SplatMotion {
         if is_moved && splats::are_splats(columns) { SplatMotion::new(linear).map(Some) } else { Ok(None) }
     }
 
-    /// Creates the motion of a mesh's splats; `None` if it has none or if the linear part is the identity.
+    /// Creates the motion of a mesh's splats. Returns `None` if the mesh has no splats or if the linear part is the
+    /// identity.
     ///
     /// # Errors
     /// See [`SplatMotion::new`].
@@ -147,7 +148,7 @@ impl SplatMotion {
         Ok(())
     }
 
-    /// Finds the columns to transform; no later step can fail.
+    /// Finds the columns to transform. No later step can fail.
     ///
     /// # Errors
     /// See [`SplatMotion::apply`].
@@ -172,7 +173,7 @@ impl SplatMotion {
         Ok(MovingSplats { motion: self.clone(), pieces: pieces(moved)?, degree })
     }
 
-    /// Transforms a range of rows of all columns; missing columns are empty.
+    /// Transforms a range of rows of all columns. Missing columns are empty slices.
     fn piece(&self, columns: &mut [&mut [f32]], degree: usize) {
         let Some((rotations, others)) = columns.split_first_chunk_mut::<ROTATIONS>() else { return };
         let Some((scales, harmonics)) = others.split_first_chunk_mut::<SCALES>() else { return };
@@ -242,7 +243,7 @@ impl SplatTurn {
     }
 }
 
-/// Returns the index of a column among those that change.
+/// Returns the index of a column among the columns that change, or `None` for other columns.
 fn place_of(name: &str) -> Option<usize> {
     let number = |prefix: &str, count: usize| {
         let digits = name.strip_prefix(prefix)?;
@@ -254,7 +255,7 @@ fn place_of(name: &str) -> Option<usize> {
     number("rot_", ROTATIONS).or_else(|| number("scale_", SCALES).map(|at| ROTATIONS + at)).or_else(rest)
 }
 
-/// Splits all columns into pieces of the same rows; missing columns are empty.
+/// Splits all columns into pieces with the same rows. Missing columns become empty slices.
 fn pieces(columns: [Option<&mut [f32]>; COLUMNS]) -> Result<Vec<Vec<&mut [f32]>>> {
     let rows = columns.iter().flatten().map(|column| column.len()).min().unwrap_or(0);
     let mut left = columns.map(Option::unwrap_or_default);
@@ -282,7 +283,7 @@ fn exact(value: f64) -> f64 {
     if (value - value.round()).abs() <= EXACT { value.round() } else { value }
 }
 
-/// Multiplies quaternions (w, x, y, z) by another one from the left.
+/// Multiplies quaternions (w, x, y, z) by another quaternion from the left.
 fn turn_quaternions(columns: &mut [&mut [f32]; ROTATIONS], [a, b, c, d]: [f64; 4]) {
     let [ws, xs, ys, zs] = columns;
     for (((w, x), y), z) in ws.iter_mut().zip(&mut **xs).zip(&mut **ys).zip(&mut **zs) {
@@ -344,8 +345,8 @@ fn harmonic_matrices(turn: &Matrix3) -> [HarmonicMatrix; MAX_DEGREE] {
     }
     for (matrix, degree) in matrices.iter_mut().zip(1..) {
         for (place, entry) in matrix.as_flattened_mut().iter_mut().enumerate() {
-            // The Condon-Shortley phase flips entries between odd and even orders: those whose row and column differ by
-            // an odd number.
+            // The Condon-Shortley phase flips entries between odd and even orders, which are the entries whose row and
+            // column differ by an odd number.
             let is_odd = (place / WIDTH + place % WIDTH) % 2 == 1;
             *entry = exact(if is_odd && place / WIDTH <= 2 * degree { -*entry } else { *entry });
         }
@@ -397,7 +398,7 @@ impl HarmonicStep<'_> {
         }
     }
 
-    /// P of table 2: products of entries of the first degree and the previous one.
+    /// P of table 2: products of entries of the first degree and entries of the previous degree.
     fn product(&self, i: i32, m: i32, n: i32) -> f64 {
         let l = self.degree;
         let at = |matrix: &HarmonicMatrix, degree: i32, row: i32, column: i32| {

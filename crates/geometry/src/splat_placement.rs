@@ -30,8 +30,8 @@ impl SplatPlacement<'_> {
         is_any && paced(&scene.meshes).any(has_splats)
     }
 
-    /// Transforms a scene, including the columns of splats; copies it if it is borrowed. Returns the scene and the
-    /// placement left to apply.
+    /// Transforms a scene, including the columns of splats. Copies the scene if it is borrowed. Returns the scene and
+    /// the placement that remains to be applied.
     ///
     /// # Errors
     /// See [`settle_splats`] and [`transform_axes`].

@@ -25,7 +25,7 @@ const MAX_LOG: f32 = 88.72;
 pub struct BrokenSplat {
     /// Index of the splat in its mesh.
     pub splat: usize,
-    /// First column with such a value.
+    /// Name of the first column with such a value.
     pub column: String,
 }
 
@@ -63,7 +63,8 @@ fn are_fine(values: &[f32], is_fine: impl Fn(f32) -> bool) -> bool {
     values.iter().fold(true, |are_fine, &value| are_fine & is_fine(value))
 }
 
-/// Adds the third scale of 2D Gaussian splats and rounds doubles and integers to 32-bit floats; warnings count both.
+/// Adds the third scale of 2D Gaussian splats and rounds doubles and integers to 32-bit floats. Warnings count both
+/// changes.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for harmonics that do not match a degree; [`ErrorKind::Memory`].
@@ -112,7 +113,7 @@ fn is_other(column: &Column) -> bool {
     is_of_splats && column.offsets.is_none() && !matches!(column.values, Values::F32(_))
 }
 
-/// Converts splat columns of other types to 32-bit floats; returns the number of changed values.
+/// Converts splat columns of other types to 32-bit floats. Returns the number of values that changed.
 #[expect(clippy::unnecessary_cast, reason = "the macro has the code for all types")]
 fn round_columns(columns: &mut [Column]) -> Result<u64> {
     let mut rounded = 0;
@@ -130,7 +131,7 @@ fn round_columns(columns: &mut [Column]) -> Result<u64> {
     Ok(rounded)
 }
 
-/// Adds `scale_2` after `scale_1`; returns the number of splats.
+/// Adds `scale_2` after `scale_1`. Returns the number of splats.
 fn thicken(mesh: &mut Mesh) -> Result<u64> {
     let count = mesh.positions.len();
     let mut scales: Vec<f32> = zeroed(count, "splats")?;
@@ -221,8 +222,8 @@ fn full_name(name: &str, degree: usize, full_degree: usize) -> String {
     number.map_or_else(|| name.to_owned(), |number| splats::rest_name(number / few * many + number % few))
 }
 
-/// Returns an error, or adds a warning about skipped splats, depending on `on_error`; `count` is the number of skipped
-/// splats, and `first` the first of them.
+/// Returns an error or adds a warning about skipped splats, depending on `on_error`. `count` is the number of skipped
+/// splats, and `first` is the first of them.
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] with [`OnError::Raise`].

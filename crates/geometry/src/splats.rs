@@ -32,7 +32,7 @@ pub struct SplatsTarget<'a> {
 ///
 /// # Errors
 /// [`ErrorKind::Unsupported`] for other scenes and for objects with a transform; [`ErrorKind::Usage`] for a degree
-/// above 4; losses that `job.strict` refuses.
+/// above 4. Losses that `job.strict` refuses are errors, too.
 pub fn splats_to_write<'a>(
     job: &SplatsJob<'a>,
     target: &SplatsTarget<'_>,
@@ -91,7 +91,7 @@ fn no_splats(format: &str, mesh: Option<&Mesh>) -> Error {
 /// Counts for the warnings about splats.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SplatsLeft {
-    /// Splats to write; their values are rounded.
+    /// Splats to write. Their values are rounded.
     pub count: u64,
     /// Nonzero normals.
     pub normals: u64,

@@ -15,8 +15,8 @@ use std::iter::Sum;
 /// transforms of objects are adapted, so that each object keeps its place in the new coordinates. The rotations, scales
 /// and harmonics of Gaussian splats ([`has_splats`](crate::splat_motion::has_splats)) are transformed, too.
 ///
-/// The old forward axis is mapped to the new one, and the old up axis likewise: a rotation, as in Blender's importer
-/// and exporter. OBJ files have forward -Z and up Y by default; Blender's own axes are Y and Z. A rotation permutes
+/// The old forward and up axes are mapped to the new forward and up axes by a rotation, as in Blender's importer and
+/// exporter. By default, OBJ files have forward -Z and up Y, and Blender has forward Y and up Z. A rotation permutes
 /// components, flips signs, and changes no other bit: 0 can become -0, and NaN keeps its payload. The scale is one
 /// multiplication per component, in `f32` or, for double-precision positions, in `f64`.
 ///

@@ -1,8 +1,9 @@
 //! Splits positions into vertices: one per position, and more for a position whose corners differ in other attributes.
 //!
-//! Nearly all corners equal the first corner at their position. This corner is therefore found first, and the others
-//! are compared with it, in two passes over chunks of corners. Only corners that differ are deduplicated. The result
-//! does not depend on the number of threads. For one vertex per combination, numbered by corners, see `crate::weld`.
+//! Nearly all corners equal the first corner at their position. This corner is therefore found first, and the other
+//! corners are compared with it, in two passes over chunks of corners. Only corners that differ are deduplicated. The
+//! result does not depend on the number of threads. For one vertex per combination, numbered by corners, see
+//! `crate::weld`.
 
 use crate::dedup::{Unique, number_joined, prefetch};
 use polyhaul_model::NONE;
@@ -29,10 +30,10 @@ pub enum VerticesStream<'a> {
     Triples(&'a [[f32; 3]]),
 }
 
-/// Vertices: first, one per position, with the index of the position, then those added for corners that differ.
+/// Vertices: one per position, with the index of the position, followed by the vertices added for corners that differ.
 #[derive(Debug, Default, PartialEq)]
 pub struct Vertices {
-    /// Per vertex: its first corner, [`NONE`] for a position without corners.
+    /// Per vertex: its first corner, or [`NONE`] for a position without corners.
     pub first: Vec<u32>,
     /// Per added vertex: its position.
     pub more: Vec<u32>,
@@ -41,7 +42,7 @@ pub struct Vertices {
 }
 
 impl Vertices {
-    /// Computes the vertices of corners that refer to `positions` positions; each stream has a value per corner.
+    /// Computes the vertices of corners that refer to `positions` positions. Each stream has a value per corner.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for a position out of range, [`ErrorKind::Limit`] for more vertices than 32-bit indices can
@@ -108,7 +109,7 @@ impl VerticesStream<'_> {
         }
     }
 
-    /// Returns a component of a corner's value as bits; `None` if it is unequal to everything.
+    /// Returns a component of a corner's value as bits, or `None` for NaN, which is unequal to everything.
     #[inline]
     fn part(self, corner: usize, part: usize) -> Option<u32> {
         let value = match self {
@@ -131,8 +132,8 @@ struct VerticesJob<'a> {
 }
 
 impl VerticesJob<'_> {
-    /// Returns the first corner at each position, storing in reverse order so that the first one wins. Single-threaded,
-    /// since more threads would need atomic minima.
+    /// Returns the first corner at each position, storing in reverse order so that the first corner wins.
+    /// Single-threaded, since more threads would need atomic minima.
     fn firsts(&self) -> Result<Vec<u32>> {
         let mut firsts: Vec<u32> = zeroed(self.positions, "vertices")?;
         firsts.fill(NONE);
@@ -145,8 +146,8 @@ impl VerticesJob<'_> {
         Ok(firsts)
     }
 
-    /// Returns, for each corner, its position if the corner equals the first one at that position, otherwise [`NONE`];
-    /// and the number of [`NONE`] in each chunk.
+    /// Returns two lists. The first contains each corner's position if the corner equals the first corner at that
+    /// position, and [`NONE`] otherwise. The second contains the number of [`NONE`] entries in each chunk.
     fn compare(&self, firsts: &[u32]) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut of_corner = zeroed(self.corners.len(), "corners")?;
         let mut odd_counts = zeroed(self.corners.len().div_ceil(CHUNK), "corners")?;
@@ -176,7 +177,7 @@ impl VerticesJob<'_> {
         Ok((of_corner, odd_counts))
     }
 
-    /// Lists the corners that differ from the first one at their position.
+    /// Lists the corners that differ from the first corner at their position.
     fn list(&self, of_corner: &[u32], odd_counts: &[u32]) -> Result<Vec<u32>> {
         let mut odd = zeroed(odd_counts.iter().map(|&count| count as usize).sum(), "vertices")?;
         let lists = split(&mut odd, odd_counts.iter().map(|&count| count as usize));
@@ -194,7 +195,7 @@ impl VerticesJob<'_> {
         Ok(odd)
     }
 
-    /// Deduplicates the corners that differ from the first one at their position.
+    /// Deduplicates the corners that differ from the first corner at their position.
     fn tell_apart(&self, odd: &[u32]) -> Result<Unique> {
         let mut unique = Unique { first: Vec::new(), of_item: zeroed(odd.len(), "vertices")? };
         self.for_each(unique.of_item.chunks_mut(CHUNK).zip(odd.chunks(CHUNK)), |(places, odd)| {
@@ -214,7 +215,7 @@ impl VerticesJob<'_> {
         Ok(unique)
     }
 
-    /// Assigns vertex numbers to the corners that differ from the first one at their position.
+    /// Assigns vertex numbers to the corners that differ from the first corner at their position.
     fn number(&self, of_corner: &mut [u32], odd_counts: &[u32], numbers: &[u32]) -> Result<()> {
         let mut rest = numbers;
         let odd_numbers = odd_counts.iter().map(|&count| rest.split_off(..count as usize).unwrap_or_default());

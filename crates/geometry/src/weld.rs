@@ -1,14 +1,15 @@
-//! Welding: replaces the three index streams of face corners with a single one. Vertices are the distinct combinations
-//! of position, uv and normal.
+//! Welding: replaces the three index streams of face corners with a single index stream. Vertices are the distinct
+//! combinations of position, uv and normal.
 //!
-//! Corners are split into chunks. Each chunk matches corners with recent ones directly, and sorts the others into
-//! shards by ranges of positions. Each shard is processed by one thread, which walks its corners in order, with a short
-//! chain of the (uv, normal) pairs seen at each position, and stores for each corner the first equal one. Counting the
-//! first ones then numbers the vertices in corner order, so the result does not depend on the number of threads. Only
-//! indices are compared, never values: equal positions with different indices stay separate.
+//! Corners are split into chunks. In each chunk, corners are first matched with recent corners, and the remaining
+//! corners are sorted into shards by position range. Each shard is processed by one thread, which walks its corners in
+//! order, with a short chain of the (uv, normal) pairs seen at each position, and stores the first equal corner for
+//! each corner. Counting these first corners then numbers the vertices in corner order, so the result does not depend
+//! on the number of threads. Only indices are compared, never values: equal positions with different indices stay
+//! separate.
 //!
-//! Invariant between the steps: an entry of `firsts` is the corner itself, or an earlier equal corner. The latter may
-//! in turn refer to the first of all, so numbering follows at most two links.
+//! Invariant between the steps: an entry of `firsts` is the corner itself, or an earlier equal corner. That corner may
+//! in turn refer to the first equal corner, so numbering follows at most two links.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
 use polyhaul_model::{Elements, Mesh, NONE};
@@ -24,10 +25,11 @@ const CHUNK_CORNERS: usize = 1 << 16;
 /// random order does not load each cache line once per shard.
 const SHARD_CORNERS: usize = 1 << 16;
 const MAX_SHARDS: usize = 256;
-/// Slots for recent corners, by the low bits of their positions: 16 KiB, to stay in the L1 cache.
+/// Number of slots for recent corners, indexed by the low bits of the position. They take 16 KiB, to stay in the L1
+/// cache.
 const RECENT: usize = 1 << 13;
-/// Longest chain of pairs at one position. Further pairs go into a hash map, so that a position with a million corners
-/// takes linear time, too.
+/// Maximum length of the chain of pairs at one position. Further pairs go into a hash map, so that a position with a
+/// million corners takes linear time, too.
 const CHAIN: usize = 12;
 
 /// Result of [`weld`]: a vertex buffer, as indices into the arrays of the mesh, and an index buffer.
@@ -35,9 +37,9 @@ const CHAIN: usize = 12;
 pub struct Welded {
     /// Per vertex: the index of its position.
     pub vertex_positions: Vec<u32>,
-    /// Per vertex: the index of its uv, [`NONE`] for none. Empty if no corner of the mesh has a uv.
+    /// Per vertex: the index of its uv, or [`NONE`]. Empty if no corner of the mesh has a uv.
     pub vertex_uvs: Vec<u32>,
-    /// Per vertex: the index of its normal, [`NONE`] for none. Empty if no corner of the mesh has a normal.
+    /// Per vertex: the index of its normal, or [`NONE`]. Empty if no corner of the mesh has a normal.
     pub vertex_normals: Vec<u32>,
     /// Per face corner: its vertex.
     pub corner_vertices: Vec<u32>,
@@ -45,11 +47,12 @@ pub struct Welded {
 
 /// Welds the separate index streams of the faces into a vertex buffer with a single index.
 ///
-/// Vertices are numbered by the first corner that uses them. [`NONE`] as a uv or normal is a value like any other.
+/// Vertices are numbered by the first corner that uses them. A missing uv or normal ([`NONE`]) is compared like any
+/// other index.
 ///
-/// Time is linear in corners and positions, whatever the number of corners per position. Beyond the result, memory use
-/// is 2.1 bytes per corner and, per thread, one shard, which is 1/256 of a large mesh: 4 bytes per position and 16 per
-/// vertex, 60 for a vertex beyond the first 12 at its position.
+/// Time is linear in corners and positions, regardless of the number of corners per position. Beyond the result, memory
+/// use is 2.1 bytes per corner and, per thread, one shard, which is 1/256 of a large mesh: 4 bytes per position and 16
+/// per vertex, 60 for a vertex beyond the first 12 at its position.
 ///
 /// # Errors
 ///
@@ -107,7 +110,7 @@ impl Welded {
         gather(options.worker_threads(), &mesh.positions, &self.vertex_positions, [f32::NAN; 3])
     }
 
-    /// Returns the position of each vertex in double precision; empty if the mesh has none.
+    /// Returns the position of each vertex in double precision. Empty if the mesh has no double-precision positions.
     ///
     /// # Errors
     ///
@@ -117,7 +120,7 @@ impl Welded {
         gather(options.worker_threads(), &mesh.exact_positions, numbers, [f64::NAN; 3])
     }
 
-    /// Returns the uv of each vertex, `missing` for vertices without one. Empty if no corner of the mesh has a uv.
+    /// Returns the uv of each vertex, or `missing` for vertices without a uv. Empty if no corner of the mesh has a uv.
     ///
     /// # Errors
     ///
@@ -126,7 +129,7 @@ impl Welded {
         gather(options.worker_threads(), &mesh.uvs, &self.vertex_uvs, missing)
     }
 
-    /// Returns the normal of each vertex, `missing` for vertices without one. Empty if no corner has a normal.
+    /// Returns the normal of each vertex, or `missing` for vertices without a normal. Empty if no corner has a normal.
     ///
     /// # Errors
     ///
@@ -181,8 +184,8 @@ impl<'a> WeldCorners<'a> {
         let named = streams.into_iter().zip(self.counts).zip(["position", "uv", "normal"]);
         for ((stream, count), what) in named {
             let part = stream.get(chunk.clone()).unwrap_or(&[]);
-            // The shift wraps NONE, where it is allowed, to 0 and increments all others, so that one maximum checks
-            // all. Branch-free, to be vectorized.
+            // Where NONE is allowed, the shift wraps it to 0 and increments all other indices, so that one maximum
+            // checks all of them. The loop is branch-free, so that it is vectorized.
             let shift = u32::from(what != "position");
             let worst = part.iter().fold(0, |worst, index| index.wrapping_add(shift).max(worst));
             let limit = count + shift as usize;
@@ -209,7 +212,8 @@ struct WeldCut<'a> {
 impl<'a> WeldCut<'a> {
     fn new(corners: usize, positions: usize, options: &'a RunOptions) -> Self {
         let chunk_corners = match options.chunk_bytes {
-            // Three indices of 4 bytes per corner; at most 2^16 for 16-bit offsets, and a power of two for shifts.
+            // A corner has three 4-byte indices. A chunk has at most 2^16 corners, for 16-bit offsets, and a power of
+            // two, for shifts.
             Some(bytes) => (bytes / 12).clamp(64, 1 << 16).next_power_of_two(),
             None => CHUNK_CORNERS,
         };
@@ -236,14 +240,14 @@ impl<'a> WeldCut<'a> {
 
 /// The corners of each chunk without a recent match, sorted by shard, then by corner.
 struct Sorted {
-    /// Offsets within the chunk; the end of a chunk is unused.
+    /// Offsets of the corners within their chunk. The entries after a chunk's last shard are unused.
     offsets: Vec<u16>,
     /// End of each shard's corners in the chunk: `shards` entries per chunk.
     ends: Vec<u32>,
 }
 
 impl Sorted {
-    /// Sorts all chunks; sets `firsts` for corners with a recent match.
+    /// Sorts all chunks, and sets `firsts` for corners with a recent match.
     fn new(corners: &WeldCorners, cut: &WeldCut, firsts: &mut [u32]) -> Result<Sorted> {
         let count = corners.count();
         let mut offsets = zeroed(count, "sorted corners")?;
@@ -283,7 +287,7 @@ impl Sorted {
     }
 }
 
-/// Matches each corner of a chunk with recent ones, and collects the others in `new`.
+/// Matches each corner of a chunk with recent corners, and collects the corners without a match in `new`.
 ///
 /// Three quarters of the corners of a typical mesh match here, so few are sorted.
 fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: &mut [u16], new: &mut Vec<u16>) {
@@ -305,7 +309,7 @@ fn find_recent(corners: &WeldCorners, start: usize, firsts: &mut [u32], recent: 
     }
 }
 
-/// Sorts by shard with a stable counting sort.
+/// Sorts the corners in `new` by shard with a stable counting sort.
 fn sort_chunk(positions: &[u32], new: &[u16], shard_shift: u32, sorted: &mut [u16], ends: &mut [u32]) {
     let shard = |offset: u16| (positions[usize::from(offset)] >> shard_shift) as usize;
     for &offset in new {
@@ -341,10 +345,10 @@ fn find_first_corners(corners: &WeldCorners, cut: &WeldCut, sorted: &Sorted, fir
 /// The pairs seen at each position of a shard.
 #[derive(Default)]
 struct Shard {
-    /// Per position: the newest link of its chain, [`NONE`] for none.
+    /// Per position: the newest link of its chain, or [`NONE`].
     heads: Vec<u32>,
     links: Vec<Link>,
-    /// Pairs beyond the chains: the first corner by position and pair.
+    /// The first corner of each pair that did not fit in a chain, keyed by position and pair.
     overflow: HashMap<(u32, u32, u32), u32>,
 }
 
@@ -370,7 +374,7 @@ impl Shard {
         Ok(())
     }
 
-    /// Returns the first corner with this pair at this position.
+    /// Returns the first corner with this pair at this position. If there is none yet, this is `corner`.
     #[inline]
     fn first(&mut self, position: usize, pair: (u32, u32), corner: u32) -> Result<u32> {
         let head = self.heads[position];
@@ -401,7 +405,7 @@ impl Shard {
 struct WeldNumbers {
     /// Per corner: number of first corners before it in its chunk.
     in_chunk: Vec<u16>,
-    /// Per chunk: number of first corners before it; the last entry is their total.
+    /// Per chunk: number of first corners before it. The last entry is the total number of first corners.
     chunks: Vec<u32>,
     chunk_shift: u32,
 }

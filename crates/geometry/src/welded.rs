@@ -8,13 +8,13 @@ use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
 
 /// Returns the mesh with uvs and normals per vertex: a position is repeated for each distinct pair of uv and normal
-/// among its corners. Attributes per corner or per face are compared by value, others by index. Vertices are in the
-/// order of the first corners that use them, followed by positions that no face uses. Missing uvs become (0, 0) and
-/// missing normals (0, 0, 0), if other corners have them.
+/// among its corners. Per-corner and per-face attributes are compared by value, other attributes by index. Vertices are
+/// in the order of the first corners that use them, followed by positions that no face uses. Missing uvs become (0, 0)
+/// and missing normals (0, 0, 0), if other corners have them.
 ///
 /// # Errors
 ///
-/// [`polyhaul_model::error::ErrorKind::Usage`] for an index out of range, or attributes that do not fit their domain;
+/// [`polyhaul_model::error::ErrorKind::Usage`] for an index out of range, or attributes that do not match their domain;
 /// [`polyhaul_model::error::ErrorKind::Memory`]; [`polyhaul_model::error::ErrorKind::Cancelled`].
 ///
 /// # Examples

@@ -1,8 +1,8 @@
 //! The addresses that a client may connect to.
 //!
 //! A URL from a user may lead anywhere. Redirects are chosen by a server, so they may lead to private addresses only if
-//! the user permits it. A host that had a public address at first may not move to a private one (DNS rebinding). The
-//! check is part of the name lookup, so there is no second lookup that could return other addresses.
+//! the user permits it. A host that had a public address at first may not move to a private address (DNS rebinding).
+//! The check is part of the name lookup, so there is no second lookup that could return other addresses.
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::collections::HashMap;
@@ -45,7 +45,8 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         0 if [b, c, d, e, f] == [0, 0, 0, 0, 0xffff] => v4(g, h),
         // NAT64.
         0x64 if [b, c, d, e, f] == [0xff9b, 0, 0, 0, 0] => v4(g, h),
-        // 6to4, and Teredo, whose IPv4 addresses are obfuscated.
+        // 6to4 addresses contain an IPv4 address. Teredo addresses (2001:0::/32) are not public, because they obfuscate
+        // theirs.
         0x2002 => v4(b, c),
         0x2001 => b != 0,
         // The only block of global unicast addresses.
@@ -56,9 +57,9 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 /// Selects the addresses of a name that may be used.
 #[derive(Debug)]
 pub(crate) enum AddressRule {
-    /// All addresses, starting with a different one each time, to spread the load over a store's hosts.
+    /// All addresses, starting with a different address each time, to spread the load over a store's hosts.
     Any,
-    /// Only public addresses if the first lookup of the name returned one; otherwise all addresses.
+    /// Only public addresses if the first lookup of the name returned a public address, and otherwise all addresses.
     AsAtFirst,
     /// Only public addresses, but all addresses of these names.
     Public(Vec<String>),

@@ -1,5 +1,5 @@
-//! The HTTP client of buckets: does not follow redirects, limits the size of responses other than objects, requires a
-//! minimum rate, and marks keys in listings.
+//! The HTTP client for buckets. It does not follow redirects, limits the size of responses other than objects, requires
+//! a minimum rate, and marks keys in listings.
 
 use crate::address::{AddressRule, NameLookup};
 use crate::keys::marked_listing;
@@ -26,7 +26,7 @@ const MAX_ANSWER_BYTES: u64 = 64 << 20;
 /// Time limit for connecting to the machine's metadata service, which often does not exist.
 const METADATA_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Creates the clients of buckets.
+/// Creates the clients for buckets.
 #[derive(Debug)]
 pub(crate) struct BucketConnector {
     pub(crate) settings: Arc<NetworkSettings>,

@@ -2,7 +2,7 @@
 //!
 //! One thread suffices in our measurements (300 MB over loopback in 0.4 s including parsing,
 //! tools/bench/python/cloud.py), because the caller's threads do all other work. A forked process does not inherit the
-//! thread, so it starts its own with its first request.
+//! thread, so it starts its own thread with its first request.
 
 use crate::StopCheck;
 use crate::settings::NetworkSettings;
@@ -34,7 +34,7 @@ pub(crate) struct CloudEngine {
     pub(crate) buckets: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 
-/// Returns the engine of this process; starts it if necessary.
+/// Returns the engine of this process, and starts it if necessary.
 pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
     let mut engine = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
     let process = std::process::id();
@@ -89,7 +89,7 @@ pub(crate) struct Running<T> {
 }
 
 impl<T> Running<T> {
-    /// Stops the task. Dropping it would let it run on.
+    /// Stops the task. Dropping a [`Running`] does not stop its task.
     pub(crate) fn abort(self) {
         self.task.abort();
     }

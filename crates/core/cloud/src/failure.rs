@@ -43,12 +43,12 @@ impl RequestFailure {
         RequestFailure { kind, reason: reason.into(), is_temporary: false }
     }
 
-    /// The object has changed since the first request.
+    /// Creates the failure for an object that has changed since the first request.
     pub(crate) fn changed() -> RequestFailure {
         RequestFailure::new(io::ErrorKind::InvalidData, "the object changed while it was being read")
     }
 
-    /// A body was truncated, the connection broke, or the server was too slow.
+    /// Creates the failure for a body that was truncated, a connection that broke, or a server that was too slow.
     pub(crate) fn body(error: &(dyn Error + 'static)) -> RequestFailure {
         if let Some(slow) = cause::<SlowServer>(error) {
             return RequestFailure::slow(slow);
@@ -56,7 +56,7 @@ impl RequestFailure {
         RequestFailure { kind: io::ErrorKind::UnexpectedEof, reason: reason(error), is_temporary: true }
     }
 
-    /// The server at `host` sent nothing within the time limit.
+    /// Creates the failure for a server at `host` that sent nothing within the time limit.
     pub(crate) fn silent(host: &str, limit: Duration) -> RequestFailure {
         let seconds = limit.as_secs_f64();
         let reason = format!(
@@ -65,18 +65,18 @@ impl RequestFailure {
         RequestFailure { kind: io::ErrorKind::TimedOut, reason, is_temporary: true }
     }
 
-    /// The server sent data below the minimum rate.
+    /// Creates the failure for a server that sent data below the minimum rate.
     pub(crate) fn slow(error: &SlowServer) -> RequestFailure {
         RequestFailure { kind: io::ErrorKind::TimedOut, reason: error.to_string(), is_temporary: true }
     }
 
-    /// A part did not arrive in time.
+    /// Creates the failure for a part that did not arrive in time.
     pub(crate) fn late(limit: Duration) -> RequestFailure {
         let reason = format!("the request timed out: the part took more than {} s", limit.as_secs());
         RequestFailure { kind: io::ErrorKind::TimedOut, reason, is_temporary: true }
     }
 
-    /// A failed request to a bucket, which `object_store` has already retried.
+    /// Creates the failure for a request to a bucket, which `object_store` has already retried.
     pub(crate) fn of_store(error: &StoreError) -> RequestFailure {
         let kind = match error {
             StoreError::NotFound { .. } => io::ErrorKind::NotFound,
@@ -101,14 +101,14 @@ impl RequestFailure {
         }
     }
 
-    /// Like [`RequestFailure::of_store`], for requests whose response has a body. `object_store` does not retry if the
-    /// body is truncated, so failures of unknown kind are temporary.
+    /// Same as [`RequestFailure::of_store`], for requests with a body in the response. `object_store` does not retry if
+    /// the body is truncated, so failures of unknown kind are temporary.
     pub(crate) fn of_answer(error: &StoreError) -> RequestFailure {
         let failure = RequestFailure::of_store(error);
         RequestFailure { is_temporary: failure.kind == io::ErrorKind::Other, ..failure }
     }
 
-    /// A failed request to a web server.
+    /// Creates the failure for a request to a web server.
     pub(crate) fn of_web(error: &reqwest::Error) -> RequestFailure {
         if let Some(private) = cause::<PrivateAddress>(error) {
             return RequestFailure::new(io::ErrorKind::InvalidInput, private.to_string());
@@ -118,7 +118,7 @@ impl RequestFailure {
         RequestFailure { kind, reason: reason(error), is_temporary }
     }
 
-    /// An unsuccessful status from a web server.
+    /// Creates the failure for an unsuccessful status from a web server.
     pub(crate) fn of_status(status: StatusCode) -> RequestFailure {
         let kind = match status {
             StatusCode::NOT_FOUND | StatusCode::GONE => io::ErrorKind::NotFound,
@@ -149,7 +149,8 @@ fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e
     error.downcast_ref().or_else(|| cause(error.source()?))
 }
 
-/// Returns the kind of the system error that caused this one, such as a refused connection; `Other` if there is none.
+/// Returns the kind of the system error that caused this error, such as a refused connection, or `Other` if there is
+/// none.
 fn system_kind(error: &dyn Error) -> io::ErrorKind {
     let mut kind = io::ErrorKind::Other;
     let mut cause = error.source();

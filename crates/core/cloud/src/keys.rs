@@ -30,7 +30,7 @@ pub fn check_name(name: &str) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Returns a listing with marks; `None` if it needs none.
+/// Returns a listing with marks added, or `None` if no marks are needed.
 pub(crate) fn marked_listing(xml: &str) -> Option<String> {
     let mut marked = String::new();
     let mut rest = xml;

@@ -1,7 +1,7 @@
 //! Objects in object stores and on web servers, by URL: `s3://bucket/key`, `gs://bucket/key`, `az://container/key`,
 //! `http(s)://host/path`.
 //!
-//! - [`open`]: opens an object. Several threads can read a [`CloudObject`] while its next parts are fetched; if the
+//! - [`open`]: opens an object. Several threads can read a [`CloudObject`] while its next parts are fetched. If the
 //!   server does not support ranges, the object is a stream.
 //! - [`Upload`]: writes an object that becomes visible only once it is complete.
 //! - [`stat`], [`list`], [`remove`]: look up, list and remove objects.
@@ -47,5 +47,5 @@ pub use upload::Upload;
 use std::io;
 use std::sync::Arc;
 
-/// A check that runs several times a second while a call waits for a request; an error ends the wait.
+/// A check that runs several times a second while a call waits for a request. An error ends the wait.
 pub type StopCheck = Arc<dyn Fn() -> io::Result<()> + Send + Sync>;

@@ -19,7 +19,8 @@ pub struct ListedEntry {
     pub stat: Stat,
 }
 
-/// Lists the objects below a URL, as if it were a folder, sorted by name. Includes its subfolders if `is_recursive`.
+/// Lists the objects below a URL, as if it were a folder, sorted by name. Includes objects in subfolders if
+/// `is_recursive` is set.
 ///
 /// # Errors
 /// `Unsupported` for web servers; otherwise as for [`open`](crate::open).

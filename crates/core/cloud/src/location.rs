@@ -1,7 +1,7 @@
 //! The parts of a URL: the kind of store, the bucket and the key.
 //!
 //! Keys of `s3`, `gs` and `az` are literal, as in the stores' own tools: `?`, `#` and `%` are part of the name. URLs of
-//! web servers are passed on as they are, and percent-encoded where necessary.
+//! web servers are passed on unchanged, except that they are percent-encoded where necessary.
 
 use crate::keys::check_name;
 use std::io;
@@ -29,8 +29,8 @@ impl Location {
     /// Parses a URL.
     ///
     /// # Errors
-    /// `InvalidInput` if the URL has no bucket or points outside it, if the scheme is unknown, or for a name that
-    /// [`check_name`] rejects.
+    /// `InvalidInput` if the text is not a URL, the scheme is unknown, the URL has no bucket or points outside it, or
+    /// [`check_name`] rejects the name.
     pub(crate) fn parse(url: &str) -> io::Result<Location> {
         check_name(url)?;
         let Some((scheme, rest)) = url.split_once("://") else { return invalid("not a URL") };

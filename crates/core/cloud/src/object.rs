@@ -153,7 +153,7 @@ impl CloudObject {
         self.shared.version.clone().into()
     }
 
-    /// Reads at `offset` until `out` is full or the object ends; returns the number of bytes read. Any number of
+    /// Reads at `offset` until `out` is full or the object ends. Returns the number of bytes read. Any number of
     /// threads may read at the same time.
     ///
     /// # Errors

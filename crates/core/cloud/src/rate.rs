@@ -45,7 +45,7 @@ impl DownloadRate {
     }
 }
 
-/// The error that a server sends data below the minimum rate.
+/// The error for a server that sends data below the minimum rate.
 #[derive(Debug)]
 pub(crate) struct SlowServer {
     host: String,

@@ -1,8 +1,8 @@
 //! The rules for redirects.
 //!
-//! Redirects within a host are followed, also from `http` to `https` on the default ports. Other hosts and ports must
-//! be listed. Private addresses must be listed individually, or be permitted by `private`. Redirects from `https` to
-//! `http`, or to another scheme, are refused.
+//! Redirects within a host are followed, including redirects from `http` to `https` on the default ports. Other hosts
+//! and ports must be listed. Private addresses must be listed individually, or be permitted by `private`. Redirects
+//! from `https` to `http`, or to another scheme, are refused.
 
 use crate::address::is_public;
 use reqwest::Url;
@@ -24,7 +24,7 @@ pub(crate) struct RedirectRules {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HostPattern {
     name: HostName,
-    /// The port; any if `None`.
+    /// The port, or `None` for any port.
     port: Option<u16>,
 }
 
@@ -37,8 +37,8 @@ enum HostName {
 }
 
 impl RedirectRules {
-    /// Parses hosts separated by commas: `cdn.example.org`, `host:8080`, `*.example.org`, `*`; and the word `private`.
-    /// Returns `None` if one of them is invalid.
+    /// Parses a comma-separated list of hosts (`cdn.example.org`, `host:8080`, `*.example.org`, `*`) and the word
+    /// `private`. Returns `None` if an entry is invalid.
     pub(crate) fn parse(text: &str) -> Option<RedirectRules> {
         let mut rules = RedirectRules::default();
         for entry in text.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
@@ -135,8 +135,8 @@ fn literal_address(url: &Url) -> Option<IpAddr> {
     url.host_str()?.trim_matches(['[', ']']).parse().ok()
 }
 
-/// The error that an object store redirected a request. Such requests are signed and carry tokens, so they never follow
-/// redirects.
+/// The error for a request that an object store redirected. Such requests are signed and carry tokens, so their
+/// redirects are never followed.
 #[derive(Debug)]
 pub(crate) struct RefusedRedirect {
     pub(crate) host: String,

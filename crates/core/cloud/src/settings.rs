@@ -4,7 +4,7 @@
 //! `AWS_SKIP_SIGNATURE`; otherwise the profile `AWS_PROFILE` of `~/.aws/credentials` and `~/.aws/config`; otherwise the
 //! role of the machine, container or pod. Google: `GOOGLE_APPLICATION_CREDENTIALS` or the application default
 //! credentials. Azure: `AZURE_STORAGE_ACCOUNT_NAME` and a key, a token or a managed identity. The values are passed to
-//! `object_store` and nowhere else. [`NetworkSettings`] apply to all requests.
+//! `object_store` and nowhere else. [`NetworkSettings`] applies to all requests.
 //!
 //! Format of the AWS files: <https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html>.
 
@@ -24,11 +24,11 @@ use std::time::Duration;
 
 /// Time limit for connecting.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Time limit for fetching a part, and for a request to a bucket. Streams have none.
+/// Time limit for fetching a part, and for a request to a bucket. Streams have no time limit.
 pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum number of retries per request.
 pub(crate) const MAX_RETRIES: u32 = if cfg!(test) { 2 } else { 5 };
-/// Pause before the first retry; each later pause is twice as long as the one before.
+/// Pause before the first retry. Each later pause is twice as long as the previous pause.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 100 });
 
 /// The settings of all requests: limits, rules for redirects, and proxies.
@@ -177,7 +177,7 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
 struct Profile(HashMap<String, String>);
 
 impl Profile {
-    /// Loads the selected profile; empty if there is none.
+    /// Loads the selected profile. If there is none, the result is empty.
     fn load() -> Profile {
         let name = env::var("AWS_PROFILE").or_else(|_| env::var("AWS_DEFAULT_PROFILE"));
         let name = name.unwrap_or_else(|_| "default".into());

@@ -29,7 +29,7 @@ pub(crate) enum Store {
     Web(Arc<WebClient>, String),
 }
 
-/// The version of an object, to distinguish it from a later one with the same name.
+/// The version of an object, to distinguish it from a later object with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ObjectVersion {
     pub(crate) bytes: Option<u64>,
@@ -48,8 +48,9 @@ impl ObjectVersion {
         ObjectVersion { bytes, etag: text(ETAG).as_deref().map(bare), modified: text(LAST_MODIFIED) }
     }
 
-    /// Returns whether both may be the same object. If this version has an ETag or a time, at least one must match: a
-    /// server may omit either, but a response with neither proves nothing.
+    /// Returns whether both may describe the same object. The sizes must be equal, and ETags and times must not differ.
+    /// If this version has an ETag or a time, at least one of them must match: a server may omit either, but a response
+    /// with neither proves nothing.
     pub(crate) fn matches(&self, other: &ObjectVersion) -> bool {
         let pairs = [(&self.etag, &other.etag), (&self.modified, &other.modified)];
         let is_conflict = pairs.iter().any(|(a, b)| a.is_some() && b.is_some() && a != b);

@@ -1,4 +1,5 @@
-//! Writes an object: parts are sent while later ones are produced, and the object becomes visible only once complete.
+//! Writes an object: parts are sent while later parts are produced, and the object becomes visible only once it is
+//! complete.
 //!
 //! Objects of up to [`PART_BYTES`], and all objects for web servers, are sent in one request. If the process is killed,
 //! an unfinished multipart upload remains in the store. It is invisible, but some stores bill for it until their
@@ -59,10 +60,11 @@ impl Upload {
         })
     }
 
-    /// Accepts all of `bytes`.
+    /// Adds `bytes` to the object.
     ///
     /// # Errors
-    /// Fails if a part could not be sent; errors of the check. The upload can then only be dropped.
+    /// Fails if a part could not be sent, the object would be too large, memory runs out, or the check fails. The
+    /// upload can then only be dropped.
     pub fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         if let Store::Web(..) = self.store {
             if self.buffer.len() + bytes.len() > MAX_WEB_BYTES {
@@ -136,7 +138,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Makes the object visible; call [`Upload::complete`] first.
+    /// Makes the object visible. [`Upload::complete`] must be called first.
     ///
     /// # Errors
     /// Fails if the request failed or the store refused it. The old object, if any, is then unchanged, unless the

@@ -1,4 +1,4 @@
-//! Requests to web servers: follows permitted redirects, and requires bodies to arrive at a minimum rate.
+//! Sends requests to web servers, follows permitted redirects, and requires bodies to arrive at a minimum rate.
 
 use crate::address::{AddressRule, NameLookup};
 use crate::failure::RequestFailure;
@@ -15,14 +15,15 @@ use std::time::Instant;
 
 /// Maximum number of redirects per request.
 const MAX_REDIRECTS: usize = 10;
-/// Content codings that readers detect by content. None is requested, but some servers use one anyway.
+/// Content codings that readers detect by content. No coding is requested, but some servers use one anyway.
 const KNOWN_CODINGS: [&str; 4] = ["identity", "gzip", "x-gzip", "zstd"];
 
 /// The clients for web servers.
 pub(crate) struct WebClient {
     /// For the hosts in users' URLs.
     direct: Client,
-    /// For the hosts of redirects. Has its own connections, so that it does not reuse one to a private address.
+    /// For the hosts of redirects. Has its own connections, so that it does not reuse a connection to a private
+    /// address.
     redirected: Client,
     settings: Arc<NetworkSettings>,
 }
@@ -59,7 +60,7 @@ impl WebClient {
     /// Sends a request and follows redirects. An unsuccessful status is a failure.
     ///
     /// Credentials in the URL are sent only to its host. After a redirect to another host, they are not sent again,
-    /// even if the next redirect leads back.
+    /// even if a later redirect leads back.
     pub(crate) async fn send(&self, request: &WebRequest<'_>) -> Result<WebResponse, RequestFailure> {
         let origin = Url::parse(request.url).map_err(|_| invalid("not a valid URL"))?;
         let mut target = origin.clone();
@@ -127,7 +128,7 @@ fn client(settings: &NetworkSettings, rule: AddressRule) -> reqwest::Result<Clie
         .build()
 }
 
-/// Returns the target of a redirect; `None` for other responses.
+/// Returns the target of a redirect, or `None` for other responses.
 fn redirect_target(method: &Method, from: &Url, response: &Response) -> Result<Option<Url>, RequestFailure> {
     match response.status() {
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER if *method == Method::PUT => {
@@ -166,7 +167,7 @@ impl WebResponse {
         self.response.headers()
     }
 
-    /// Waits for the next bytes; `None` at the end.
+    /// Waits for the next bytes. Returns `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, RequestFailure> {
         let start = Instant::now();
         let Ok(chunk) = tokio::time::timeout(self.settings.timeout, self.response.chunk()).await else {
@@ -189,7 +190,7 @@ impl WebResponse {
     }
 }
 
-/// A body that must have a certain length. Never holds more, however much the server sends.
+/// A body that must have a certain length. Never holds more bytes, however much the server sends.
 pub(crate) struct ExpectedBody {
     expected_bytes: u64,
     bytes: Vec<u8>,
@@ -207,7 +208,7 @@ impl ExpectedBody {
             return Err(RequestFailure::new(io::ErrorKind::InvalidData, reason));
         }
         if self.bytes.is_empty() {
-            // At most the size of a part.
+            // This is at most the size of a part.
             self.bytes.reserve_exact(self.expected_bytes as usize);
         }
         self.bytes.extend_from_slice(&chunk);

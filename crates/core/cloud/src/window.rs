@@ -1,9 +1,10 @@
 //! Decides which parts of an object to fetch and when. It only does the bookkeeping and sends no requests.
 //!
 //! Several threads usually read at roughly increasing offsets. As long as they do, the following parts are fetched
-//! ahead: one at first, then twice as many after each part that was fully read, up to [`MAX_DEPTH`]. The size of each
-//! part is twice that of the previous one, up to [`MAX_PART_BYTES`]. Parts at other offsets are fetched individually,
-//! so that reading a few ranges of a large object (the directory of an archive, samples of a mesh) costs little.
+//! ahead: one part at first, then twice as many after each part that was fully read, up to [`MAX_DEPTH`]. The first of
+//! these parts has 1 MiB, and each later part is twice as large as the previous part, up to [`MAX_PART_BYTES`]. Parts
+//! at other offsets are fetched individually, so that reading a few ranges of a large object (the directory of an
+//! archive, samples of a mesh) costs little.
 
 use crate::failure::RequestFailure;
 use bytes::Bytes;
@@ -12,14 +13,14 @@ use std::ops::Range;
 
 /// Maximum number of parts to fetch ahead.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of parts to keep: those fetched ahead, and a few at other offsets.
+/// Maximum number of parts to keep: the parts fetched ahead, and a few at other offsets.
 const MAX_PARTS: usize = MAX_DEPTH + 2;
 /// Size of the first part, which is fetched when the object is opened.
 pub(crate) const FIRST_BYTES: u64 = 256 << 10;
 /// Maximum size of a part: large enough that latency matters little, small enough to limit memory to 42 MB.
 const MAX_PART_BYTES: u64 = 4 << 20;
 /// Maximum distance of a sequential read from the end of the requested parts, in addition to the bytes that may be
-/// fetched ahead: a chunk or two of other threads. Reads farther ahead are fetched individually.
+/// fetched ahead. This leaves room for a chunk or two of other threads. Reads farther ahead are fetched individually.
 const MAX_LEAP_BYTES: u64 = 1 << 20;
 /// Alignment of parts that are fetched individually.
 const BLOCK_BYTES: u64 = 64 << 10;
@@ -64,7 +65,7 @@ pub(crate) enum WindowRead {
 }
 
 impl ReadWindow {
-    /// Creates the window of an object of `size` bytes, of which `first` contains the first ones.
+    /// Creates the window of an object of `size` bytes. `first` contains the object's first bytes.
     pub(crate) fn new(size: u64, first: Bytes) -> ReadWindow {
         let range = 0..first.len() as u64;
         let ahead = range.end;

@@ -1,14 +1,14 @@
-//! An array that owns its memory or shares that of another owner.
+//! An array that owns its memory or shares the memory of another owner.
 //!
-//! Readers create arrays that own their elements. Callers can pass existing data, such as a Python buffer or memory of
-//! the host, without copying it: shared elements are copied on write.
+//! Readers create arrays that own their elements. Callers can pass existing data, such as a Python buffer or the host's
+//! memory, without copying it. Shared elements are copied on write.
 
 use std::collections::TryReserveError;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A read-only slice of `T` and its owner. Dereferences to `[T]`.
+/// An array of `T`, owned or shared. Dereferences to `[T]`.
 ///
 /// ```
 /// use polyhaul_model::Array;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// # Ok::<(), std::collections::TryReserveError>(())
 /// ```
 pub struct Array<T> {
-    /// Empty if there is an `owner`, which then has the elements.
+    /// Empty if there is an `owner`, which then holds the elements.
     owned: Vec<T>,
     owner: Option<Arc<dyn AsRef<[T]> + Send + Sync>>,
 }
@@ -57,7 +57,7 @@ impl<T> Array<T> {
 }
 
 impl<T: Clone> Array<T> {
-    /// Returns the elements for modification; shared elements are copied first.
+    /// Returns the elements for modification. Shared elements are copied first.
     ///
     /// # Errors
     /// Fails if there is no memory for the copy.
@@ -77,7 +77,7 @@ impl<T: Clone> Array<T> {
         self.to_mut().map(std::mem::take)
     }
 
-    /// Copies the array; cheap if it is shared.
+    /// Copies the array. If it is shared, the copy shares the same memory.
     ///
     /// # Errors
     /// Fails if there is no memory for the copy.

@@ -1,6 +1,7 @@
 //! Fallible copies of models.
 //!
-//! `Clone` would abort the process when memory runs out. Small strings are still cloned.
+//! `Clone` would abort the process when memory runs out. Small strings and the weights of vertex groups are still
+//! cloned.
 
 use crate::error::{Error, ErrorKind, Result, try_copy};
 use crate::render::{Instances, Render, Segment};
@@ -86,7 +87,7 @@ pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Resul
     Ok(Column { name, values, offsets: Some(ends.into()) })
 }
 
-/// Copies the elements at `indices`, skipping those out of range.
+/// Copies the elements at `indices`, skipping indices out of range.
 pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Clone) -> Result<Array<T>> {
     let mut picked = Vec::new();
     if !array.is_empty() {

@@ -105,7 +105,7 @@ pub struct Warning {
     pub severity: Severity,
     /// The message and its location.
     pub diagnostic: Diagnostic,
-    /// Number of occurrences: above 1 if one message covers several of the same kind.
+    /// Number of occurrences: above 1 if one message covers several problems of the same kind.
     pub count: u64,
 }
 
@@ -142,8 +142,9 @@ impl Error {
         Diagnostic::new(message).into_error(kind)
     }
 
-    /// Creates an error from an I/O error that occurred while `doing` something with `file`. Its kind is `Cancelled` if
-    /// the job was stopped, `Host` if a callback of the host failed, `Memory` if memory ran out, and `Io` otherwise.
+    /// Creates an error from an I/O error. `doing` names the failed operation on `file`, such as `opening`. The kind is
+    /// `Cancelled` if the job was stopped, `Host` if a callback of the host failed, `Memory` if memory ran out, and
+    /// `Io` otherwise.
     pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
         if polyhaul_bytes::Stopped::caused(&error) {
             return Error::cancelled();
@@ -167,7 +168,7 @@ impl Error {
         Error::new(ErrorKind::Memory, format!("out of memory while allocating {what}"))
     }
 
-    /// Creates the error of a cancelled job.
+    /// Creates the error for a cancelled job.
     pub fn cancelled() -> Error {
         Error::new(ErrorKind::Cancelled, "cancelled")
     }
@@ -188,7 +189,7 @@ impl Error {
         self.0.kind
     }
 
-    /// Returns the message, location and line.
+    /// Returns the message, the location and other details.
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic
     }
@@ -209,13 +210,13 @@ impl Error {
         self
     }
 
-    /// Adds the error that caused this one.
+    /// Adds the error that caused this error.
     pub fn caused_by(mut self, error: std::io::Error) -> Error {
         self.0.source = Some(Arc::new(error));
         self
     }
 
-    /// Returns the I/O error that caused this one, from the operating system or a host's reader or callback.
+    /// Returns the I/O error that caused this error, from the operating system or a host's reader or callback.
     ///
     /// If a host wrapped its own error in the `io::Error`, [`std::io::Error::get_ref`] returns it. For damaged
     /// compressed data, `get_ref` returns a `polyhaul_bytes::DecompressError`.
@@ -230,7 +231,7 @@ impl Error {
     }
 }
 
-/// Returns the hint to raise the limit `name`. The limit has this name on every surface; the command recognizes this
+/// Returns the hint to raise the limit `name`. The limit has this name on every surface. The command recognizes this
 /// text and replaces the name with its flag.
 pub fn limit_hint(name: &str) -> String {
     format!("raise the limit `{name}`")
@@ -241,7 +242,7 @@ pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error 
     Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
 }
 
-/// Creates the error for a binary file that ends at `end`, in `what`.
+/// Creates the error for a binary file that ends at offset `end`, in the middle of `what`.
 pub fn truncated(file: &Arc<str>, end: u64, what: &str) -> Error {
     let message = if end == 0 { "the file is empty".to_owned() } else { format!("unexpected end of file in {what}") };
     fault(file, end, message)
@@ -265,8 +266,8 @@ pub fn try_push<T>(items: &mut Vec<T>, item: T, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Number of items between checks of the memory limit. The pages of a growing list on disk must be released from
-/// memory, and possibly nothing else triggers that.
+/// Number of items between checks of the memory limit. If the list has been spilled to disk, its pages must be released
+/// from memory as it grows, and there may be no other trigger.
 const ITEMS_PER_CHECK: usize = 1024;
 
 /// Copies `items` without excess capacity. The out-of-memory error names `what`.
@@ -277,7 +278,7 @@ pub fn try_copy<T: Clone>(items: &[T], what: &str) -> Result<Vec<T>> {
     Ok(copy)
 }
 
-/// Copies `text`; fails if memory runs out.
+/// Copies `text`. Fails if memory runs out.
 pub fn try_string(text: &str) -> Result<String> {
     let mut copy = String::new();
     copy.try_reserve_exact(text.len()).map_err(|_| Error::memory("names"))?;

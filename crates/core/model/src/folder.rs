@@ -2,7 +2,7 @@
 //! scene is written elsewhere.
 //!
 //! Plain data: this module does not access the file system. The folder does not count as content, so scenes that differ
-//! only in their folders are equal. The module `references` of `polyhaul` resolves names.
+//! only in their folders are equal. The `references` module of `polyhaul` resolves names.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct FolderPlace {
     pub scene: PathBuf,
     /// The folder of the material library, where names are looked up first.
     pub library: Option<PathBuf>,
-    /// Whether files outside the scene's folder could be read.
+    /// Whether reading files outside the scene's folder was allowed.
     pub allow_outside: bool,
     /// Whether the scene is in an archive.
     pub in_archive: bool,
@@ -64,7 +64,7 @@ impl SourceFolder {
         self.0.as_deref()
     }
 
-    /// Returns this folder, or `other` if this one is unknown.
+    /// Returns this folder, or `other` if this folder is unknown.
     pub fn or<'a>(&'a self, other: &'a SourceFolder) -> &'a SourceFolder {
         if self.0.is_some() { self } else { other }
     }

@@ -28,14 +28,15 @@ pub struct Image {
     pub height: usize,
     /// The channels of a pixel.
     pub channels: Channels,
-    /// The samples from the top left: `width * height * channels.count()` of them.
+    /// `width * height * channels.count()` samples, starting at the top left.
     pub samples: Samples,
     /// The color space of the color samples.
     pub color_space: ColorSpace,
     /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
     /// Channels other than color and alpha (depth, IDs, normals, other layers), in file order. If an extra channel has
-    /// the same name as a [`ColorChannel`], it has the exact values of that color, and `samples` has rounded ones.
+    /// the same name as a [`ColorChannel`], it contains the exact values of that color, and `samples` contains rounded
+    /// values.
     pub extra: Vec<ImageChannel>,
     /// For each sample of a pixel, in order: the name and type of its channel in the file. Empty for formats without
     /// named channels. Used to write EXR.
@@ -92,7 +93,7 @@ impl ColorProfile {
 pub struct ImageChannel {
     /// The name, with its layer and view: `Z`, `diffuse.R`, `left.diffuse.R`.
     pub name: String,
-    /// The samples from the top left: `width * height` of them.
+    /// `width * height` samples, starting at the top left.
     pub samples: ChannelSamples,
 }
 
@@ -175,7 +176,7 @@ pub enum Samples {
 crate::choices! {
     /// The color space of color samples. Alpha is always linear.
     pub enum ColorSpace = Srgb {
-        /// sRGB-encoded; the default for files that do not say otherwise.
+        /// sRGB-encoded. The default for files that do not specify a color space.
         "srgb" => Srgb,
         /// Linear: proportional to light intensity.
         "linear" => Linear,
@@ -217,7 +218,7 @@ pub struct PartChannel {
 }
 
 impl Image {
-    /// Returns the number of samples in an image of this size; `None` on overflow.
+    /// Returns the number of samples in an image of this size, or `None` on overflow.
     pub fn sample_count(&self) -> Option<usize> {
         self.width.checked_mul(self.height)?.checked_mul(self.channels.count())
     }
@@ -242,7 +243,7 @@ impl Channels {
         }
     }
 
-    /// Returns the same colors without alpha.
+    /// Returns the same channels without alpha.
     pub const fn without_alpha(self) -> Channels {
         if self.colors() == 1 { Channels::Gray } else { Channels::Rgb }
     }
@@ -314,7 +315,7 @@ impl ChannelSamples {
         self.len() == 0
     }
 
-    /// Copies the samples; cheap if they are shared.
+    /// Copies the samples. If they are shared, the copy shares the same memory.
     ///
     /// # Errors
     /// Fails if there is no memory for the copy.

@@ -27,7 +27,7 @@ pub struct Material {
     pub opacity: Option<f32>,
     /// `d -halo`: the opacity depends on the viewing angle.
     pub halo: bool,
-    /// `sharpness` of local reflections.
+    /// `sharpness`: sharpness of local reflections.
     pub sharpness: Option<f32>,
     /// `illum`: the illumination model.
     pub illumination: Option<Illumination>,
@@ -48,7 +48,7 @@ pub struct Material {
     /// Whether alpha is blended (`true`) or ignored (`false`); `None` if the opacity decides, as in MTL. This and the
     /// next four fields are from glTF.
     pub alpha_blended: Option<bool>,
-    /// Alpha cutoff: pixels with at least this alpha are opaque, and others are not drawn.
+    /// Alpha cutoff: pixels with at least this alpha are opaque, and other pixels are not drawn.
     pub alpha_cutoff: Option<f32>,
     /// Whether back faces are culled.
     pub single_sided: bool,
@@ -56,7 +56,7 @@ pub struct Material {
     pub unlit: bool,
     /// Application-specific data, as JSON.
     pub extras: Option<String>,
-    /// `map_aat`: anti-aliasing of the textures.
+    /// `map_aat`: antialiasing of the textures.
     pub texture_antialiasing: Option<bool>,
     /// Texture maps, in file order; several may have the same kind.
     pub maps: Vec<TextureMap>,

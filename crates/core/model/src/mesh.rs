@@ -31,7 +31,7 @@ pub struct Mesh {
     pub normal_domain: Domain,
     /// Polygons of at least three corners.
     pub faces: Elements,
-    /// Polylines of at least two corners; without normals.
+    /// Polylines of at least two corners. They have no normals.
     pub lines: Elements,
     /// Points: indices into `positions`.
     pub points: Array<u32>,
@@ -43,7 +43,7 @@ pub struct Mesh {
     pub group_runs: Vec<Run>,
     /// Smoothing group assignments, as runs of elements: 0 is off, 1 and above are groups or bit flags.
     pub smoothing_runs: Vec<Run>,
-    /// The text of each distinct group statement; a statement with several names is one space-separated entry.
+    /// The text of each distinct group statement. A statement with several names is one space-separated entry.
     pub groups: Vec<String>,
     /// The material slot of each face; if empty, all faces use slot 0. A slot that the object lacks means no material.
     pub face_materials: Array<i32>,
@@ -115,8 +115,8 @@ pub struct Curve {
     pub at: Counts,
 }
 
-/// A value that applies from `at` until the next run. Repeated statements are kept, even without elements after them;
-/// if several runs start at the same element, the last one applies.
+/// A value that applies from `at` until the next run. Repeated statements are kept, even without elements after them.
+/// If several runs start at the same element, the last run applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// The element counts before the run.
@@ -145,8 +145,7 @@ pub struct Counts {
 }
 
 impl Run {
-    /// Returns the value that applies to a face: the value of the last run that starts at or before it; `None` if there
-    /// is no such run.
+    /// Returns the value of the last run that starts at or before a face, or `None` if there is no such run.
     pub fn at_face(runs: &[Run], face: usize) -> Option<u32> {
         let next = runs.partition_point(|run| run.at.faces as usize <= face);
         runs.get(next.checked_sub(1)?).map(|run| run.value)
@@ -176,7 +175,7 @@ impl Counts {
         Some(Self::from_array(sum))
     }
 
-    /// Returns whether every count is at most the one in `other`.
+    /// Returns whether every count is at most the corresponding count in `other`.
     pub fn precedes(self, other: Counts) -> bool {
         self.to_array().iter().zip(other.to_array()).all(|(&count, other)| count <= other)
     }
@@ -198,7 +197,7 @@ impl Elements {
         self.len() == 0
     }
 
-    /// Returns the corners of element `index`; empty if there is no such element.
+    /// Returns the corners of element `index`, or an empty range if there is no such element.
     pub fn corners(&self, index: usize) -> std::ops::Range<usize> {
         match self.offsets.get(index..).unwrap_or(&[]) {
             [start, end, ..] => *start as usize..*end as usize,
@@ -228,7 +227,7 @@ impl Mesh {
         flag.or_else(|| Run::at_face(&self.smoothing_runs, face))
     }
 
-    /// Moves the statements of curves after all positions, UVs and normals. To be called when these arrays have
+    /// Moves the statements of curves after all positions, UVs and normals. Must be called after these arrays have
     /// changed.
     pub fn move_curves_behind(&mut self) {
         let Counts { positions, uvs, normals, .. } = self.counts();
@@ -237,8 +236,8 @@ impl Mesh {
         }
     }
 
-    /// Returns whether the mesh has data of an evaluated mesh, as in Blender: attributes that are not indexed, per-face
-    /// material slots or shading, or vertex groups.
+    /// Returns whether the mesh has data of an evaluated mesh, as in Blender: UVs or normals that are not indexed,
+    /// per-face material slots or shading, or vertex groups.
     pub fn is_evaluated(&self) -> bool {
         let domains = [self.uv_domain, self.normal_domain];
         domains.into_iter().any(|domain| domain != Domain::Indexed)
@@ -247,12 +246,12 @@ impl Mesh {
             || !self.vertex_groups.is_empty()
     }
 
-    /// Returns the bounding box of all finite positions; `None` if there are none.
+    /// Returns the bounding box of all finite positions, or `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         Bounds::of(&self.positions)
     }
 
-    /// Returns the memory used by the arrays, in bytes.
+    /// Returns the memory used by arrays and runs, in bytes. Curves and names are not counted.
     pub fn heap_bytes(&self) -> u64 {
         let elements = |e: &Elements| {
             let corners = [&e.offsets, &e.corner_positions, &e.corner_uvs, &e.corner_normals];
@@ -275,26 +274,28 @@ impl Mesh {
 }
 
 impl Bounds {
-    /// Returns the bounding box of all finite positions; `None` if there are none.
+    /// Returns the bounding box of all finite positions, or `None` if there are none.
     pub fn of(positions: &[[f32; 3]]) -> Option<Bounds> {
         positions.chunks(BLOCK).filter_map(block_bounds).reduce(Bounds::union)
     }
 
-    /// Returns the bounding box of all finite double-precision positions; `None` if there are none.
+    /// Returns the bounding box of all finite double-precision positions, or `None` if there are none.
     pub fn of_exact(positions: &[[f64; 3]]) -> Option<Bounds<f64>> {
         let finite = positions.iter().filter(|position| position.iter().all(|value| value.is_finite()));
         finite.map(|&position| Bounds { min: position, max: position }).reduce(Bounds::union)
     }
 }
 
-/// Number of positions per block. Only the positions of blocks with infinities or NaN are checked one by one.
+/// Number of positions per block. In a block without infinities and NaN, only the positions after the last full step
+/// are checked one by one.
 const BLOCK: usize = 256;
 /// Number of positions per step: 24 floats fill three 256-bit vectors.
 const LANES: usize = 8;
 
 /// Returns the bounding box of the finite positions in a block.
 ///
-/// A block without infinities and NaN needs no check per position, so the minima and maxima stay in vector registers.
+/// Without infinities and NaN, the positions in full steps need no individual checks, so the minima and maxima stay in
+/// vector registers.
 fn block_bounds(block: &[[f32; 3]]) -> Option<Bounds> {
     let (groups, rest) = block.as_flattened().as_chunks::<{ 3 * LANES }>();
     let mut min = [f32::INFINITY; 3 * LANES];

@@ -32,7 +32,7 @@ pub fn latin1_or_utf8(bytes: &[u8]) -> Result<String> {
     }
 }
 
-/// Decodes bytes as Latin-1; fails if memory runs out.
+/// Decodes bytes as Latin-1. Fails if memory runs out.
 pub fn latin1(bytes: &[u8]) -> Result<String> {
     let mut text = String::new();
     let size = bytes.len() + bytes.iter().filter(|byte| !byte.is_ascii()).count();
@@ -52,12 +52,12 @@ pub fn shown(name: &str) -> Cow<'_, str> {
 /// Maximum number of names that a message lists.
 pub const MAX_LISTED: usize = 8;
 
-/// Lists the first few names for a message, and the number of others.
+/// Lists the first few names for a message, and the number of remaining names.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     listed_of(names, names.len() as u64)
 }
 
-/// Lists the first few of `count` names for a message, and the number of others.
+/// Lists the first few of `count` names for a message, and the number of remaining names.
 pub fn listed_of(names: &[impl AsRef<str>], count: u64) -> String {
     let first = &names[..names.len().min(MAX_LISTED)];
     let rest_count = count.saturating_sub(first.len() as u64);
@@ -104,7 +104,7 @@ pub fn word(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns a [`word`] that is not in `taken`, and adds it to `taken`. Appends `_column_` and `number` (counted from 1)
-/// to a `name` that is taken; an empty name becomes `column_1` and so on.
+/// to a `name` that is taken. An empty name becomes `column_1` and so on.
 pub fn distinct(name: &str, number: usize, taken: &mut HashSet<String>) -> Result<String> {
     let mut name = word(name).into_owned();
     while name.is_empty() || taken.contains(&name) {
@@ -121,7 +121,7 @@ pub fn joined(name: &str) -> Cow<'_, str> {
     if name.contains(' ') { written(&name.replace(' ', "_")).into_owned().into() } else { written(name) }
 }
 
-/// Returns text that can be written at the end of a line: it neither ends the line nor continues it on the next one.
+/// Returns text that can be written at the end of a line: it neither ends the line nor continues it on the next line.
 /// Newlines and carriage returns become `_`, and a final backslash is followed by a space.
 pub fn on_a_line(name: &str) -> Cow<'_, str> {
     if !name.contains(['\n', '\r']) && !name.ends_with('\\') {

@@ -8,7 +8,7 @@ use polyhaul_spill::paced;
 use std::borrow::Cow;
 
 impl Scene {
-    /// Returns the objects to write: the scene's objects or, if there are none, an unnamed one for each mesh.
+    /// Returns the objects to write: the scene's objects or, if there are none, an unnamed object for each mesh.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -42,7 +42,7 @@ impl Scene {
 }
 
 impl Object {
-    /// Creates the error of an object whose mesh does not exist.
+    /// Creates the error for an object whose mesh does not exist.
     pub fn no_such_mesh(&self) -> Error {
         let message = format!("object `{}` refers to mesh {}, which does not exist", self.name, self.mesh);
         Error::new(ErrorKind::Usage, message)

@@ -1,7 +1,7 @@
 //! Precision of coordinates: decides whether 32-bit floats suffice.
 //!
-//! A mesh has 32-bit positions, and 64-bit ones ([`Mesh::exact_positions`]) if it needs them. Readers of text decide by
-//! the loss of each number (`polyhaul_text::parse::positions`), other readers by the rules here.
+//! A mesh has 32-bit positions, and also 64-bit positions ([`Mesh::exact_positions`]) if it needs them. Text readers
+//! decide by the loss of each number (`polyhaul_text::parse::positions`), and other readers by the rules here.
 
 use crate::{Array, Bounds, Mesh};
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ impl Mesh {
         exact.or_else(|| Some(self.positions.get(index)?.map(f64::from)))
     }
 
-    /// Returns the bounding box of all finite positions in double precision; `None` if there are none.
+    /// Returns the bounding box of all finite positions in double precision, or `None` if there are none.
     pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
         if self.is_exact() { Bounds::of_exact(&self.exact_positions) } else { self.bounds().map(Bounds::widened) }
     }
@@ -109,7 +109,7 @@ impl Mesh {
         Ok(Cow::Owned(local))
     }
 
-    /// Sets the positions to `exact`, rounded to 32-bit floats, and keeps the exact ones.
+    /// Sets the positions to `exact`, rounded to 32-bit floats, and also keeps the exact positions.
     ///
     /// # Errors
     /// Fails if memory runs out.

@@ -78,9 +78,9 @@ impl Axis {
 /// The axes of a scene that point forward and up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Axes {
-    /// Points forward.
+    /// The axis that points forward.
     pub forward: Axis,
-    /// Points up.
+    /// The axis that points up.
     pub up: Axis,
 }
 
@@ -162,12 +162,12 @@ impl Scene {
         of_mesh || object.transform.is_some() || object.materials.is_some()
     }
 
-    /// Returns the bounding box of all finite positions; `None` if there are none.
+    /// Returns the bounding box of all finite positions, or `None` if there are none.
     pub fn bounds(&self) -> Option<Bounds> {
         paced(&self.meshes).filter_map(Mesh::bounds).reduce(|a, b| a.union(b))
     }
 
-    /// Returns the bounding box of all finite positions in double precision; `None` if there are none.
+    /// Returns the bounding box of all finite positions in double precision, or `None` if there are none.
     pub fn exact_bounds(&self) -> Option<Bounds<f64>> {
         paced(&self.meshes).filter_map(Mesh::exact_bounds).reduce(|a, b| a.union(b))
     }

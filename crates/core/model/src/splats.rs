@@ -1,7 +1,7 @@
 //! Gaussian splats: meshes with only positions, and vertex columns that describe one Gaussian per position.
 //!
 //! The columns are encoded as in the PLY files of "3D Gaussian Splatting for Real-Time Radiance Field Rendering" (Kerbl
-//! et al., 2023). Every program reads such files, and they need no conversion.
+//! et al., 2023). Most splat programs read such files, which need no conversion.
 //!
 //! | columns | per splat |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | `f_dc_0` to `f_dc_2` | the constant harmonic of red, green and blue ([`harmonic_of`]) |
 //! | `f_rest_0` to `f_rest_N` | the other harmonics: all of red, then all of green, then all of blue |
 //!
-//! Harmonics are coefficients of real spherical harmonics. Besides the constant one, there are 0, 3, 8, 15 or 24 per
-//! channel, for degrees 0 to 4. Coordinates are as in the source; in training software, x points right, y down and z
-//! forward. This module neither transforms nor rounds values; formats that pack splats do.
+//! Harmonics are coefficients of real spherical harmonics. Besides the constant harmonic, there are 0, 3, 8, 15 or 24
+//! per channel, for degrees 0 to 4. Coordinates are as in the source; in training software, x points right, y down and
+//! z forward. This module neither transforms nor rounds values; formats that pack splats do.
 
 use crate::error::{Result, try_push};
 use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scalar, Scene, Values};
@@ -21,7 +21,7 @@ use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scalar, Scene, Values}
 /// The value of the constant spherical harmonic basis function: 1 / (2 √π).
 pub const CONSTANT_HARMONIC: f64 = 0.282_094_791_773_878_14;
 
-/// Number of harmonics per channel besides the constant one, indexed by degree.
+/// Number of harmonics per channel besides the constant harmonic, indexed by degree.
 pub const HARMONICS: [usize; 5] = [0, 3, 8, 15, 24];
 
 /// The columns of splats of any degree, besides positions.
@@ -43,8 +43,8 @@ pub const FLAT_SCALE: f32 = -13.815_511;
 /// The comment in PLY files for splats that were trained for antialiased rendering.
 pub const ANTIALIASED_COMMENT: &str = "SplatRenderMode: mip";
 
-/// Returns whether a remark means that splats were trained for antialiased rendering: [`ANTIALIASED`], or the comments
-/// that programs write to PLY files.
+/// Returns whether a remark means that splats were trained for antialiased rendering: [`ANTIALIASED`], or one of the
+/// comments that programs write to PLY files.
 pub fn says_antialiased(remark: &str) -> bool {
     let mut words = remark.split(|c: char| c.is_whitespace() || c == ':' || c == '=').filter(|word| !word.is_empty());
     let [first, second, rest] = [words.next(), words.next(), words.next()].map(Option::unwrap_or_default);
@@ -61,7 +61,7 @@ pub fn are_splats(columns: &[Column]) -> bool {
     COLUMNS.iter().filter(|name| **name != "scale_2").all(has_column)
 }
 
-/// Explains why the `f_rest_N` columns are not complete harmonics; `None` if they are.
+/// Explains why the `f_rest_N` columns are not complete harmonics. Returns `None` if they are complete.
 pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     let is_rest = |column: &&Column| {
         let number = column.name.strip_prefix("f_rest_");
@@ -76,7 +76,7 @@ pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     Some(format!("found {count} columns `f_rest_N`, but no `{missing}`"))
 }
 
-/// Explains which column prevents points from being splats; `None` if none does, or if there are no splat columns.
+/// Explains why columns do not describe splats. Returns `None` if they do, or if none of them is a splat column.
 pub fn column_fault(columns: &[Column]) -> Option<String> {
     let find = |name: &str| columns.iter().find(|column| column.name == name);
     if !COLUMNS.iter().any(|name| find(name).is_some()) {
@@ -125,7 +125,7 @@ pub fn log_of(scale: f32) -> f32 {
     scale.max(f32::MIN_POSITIVE).ln()
 }
 
-/// Normalizes a quaternion; returns the identity if its length is zero or not finite.
+/// Normalizes a quaternion. Returns the identity if the length is zero or not finite.
 pub fn unit_quaternion(quaternion: [f32; 4]) -> [f32; 4] {
     let square: f32 = quaternion.iter().map(|component| component * component).sum();
     // The sum of squares underflows or overflows for very small or large components.
@@ -149,13 +149,13 @@ pub struct Splats<'a> {
     pub scales: [&'a [f32]; 3],
     /// w, x, y, z.
     pub rotations: [&'a [f32]; 4],
-    /// For red, green and blue: the constant harmonic, then the others up to the degree.
+    /// For red, green and blue: the constant harmonic, then the other harmonics up to the degree.
     pub harmonics: [Vec<&'a [f32]>; 3],
 }
 
 impl<'a> Splats<'a> {
-    /// Returns the splats of a mesh; `None` if it has faces or lines, lacks a column, or has incomplete harmonics. See
-    /// [`harmonics_fault`] and [`column_fault`].
+    /// Returns the splats of a mesh, or `None` if it has faces or lines, has incomplete harmonics, or lacks a column of
+    /// 32-bit floats. See [`harmonics_fault`] and [`column_fault`].
     pub fn from_mesh(mesh: &'a Mesh) -> Option<Splats<'a>> {
         let is_plain = mesh.faces.is_empty() && mesh.lines.is_empty();
         if !is_plain || harmonics_fault(&mesh.vertex_columns).is_some() {
@@ -166,9 +166,9 @@ impl<'a> Splats<'a> {
         Splats::from_columns(&mesh.positions, &mesh.vertex_columns, [degree, degree])
     }
 
-    /// Returns the splats in columns, for example of a table. `degrees` contains the degree of the columns and the
-    /// degree to return; columns above the degree to return may be missing. Returns `None` if another column is
-    /// missing, or if a degree is above 4.
+    /// Returns the splats in columns, for example the columns of a table. `degrees` contains the degree of the columns
+    /// and the degree to return; columns above the degree to return may be missing. Returns `None` if any other column
+    /// is missing or does not have a 32-bit float per position, or if a degree is above 4.
     pub fn from_columns(positions: &'a [[f32; 3]], columns: &'a [Column], degrees: [usize; 2]) -> Option<Splats<'a>> {
         let column = |name: &str| floats(columns, name, positions.len());
         let [Some(&stored_others), Some(&returned_others)] = degrees.map(|degree| HARMONICS.get(degree)) else {
@@ -306,7 +306,7 @@ impl SplatColumns {
     }
 }
 
-/// Appends columns; `name` returns the name for each number.
+/// Appends columns. `name` returns the name of the column at each index.
 fn push(mesh: &mut Mesh, columns: impl IntoIterator<Item = Vec<f32>>, name: impl Fn(usize) -> String) -> Result<()> {
     for (number, values) in columns.into_iter().enumerate() {
         let column = Column { name: name(number), values: Values::F32(values.into()), offsets: None };

@@ -1,7 +1,7 @@
 //! Tables: rows of numbers, stored as typed columns.
 //!
 //! The elements of a PLY file are tables, and so are numeric data files. Data for which a mesh has dedicated arrays is
-//! not in tables; see [`super::Mesh`].
+//! stored there, not in tables; see [`super::Mesh`].
 
 use super::Array;
 use crate::error::{Error, ErrorKind, Result};
@@ -117,7 +117,7 @@ macro_rules! with_values {
     };
 }
 
-/// Returns `$values` with its array, bound to `$array`, replaced by `$body` of the same type.
+/// Returns `$values` with its array, which is bound to `$array`, replaced with `$body`, an array of the same type.
 #[macro_export]
 macro_rules! map_values {
     ($values:expr, $array:pat => $body:expr) => {
@@ -184,7 +184,7 @@ impl Values {
         with_values!(self, array => array.heap_bytes())
     }
 
-    /// Copies the array; cheap if it is shared.
+    /// Copies the array. If it is shared, the copy shares the same memory.
     ///
     /// # Errors
     /// Fails if there is no memory for the copy.
@@ -237,7 +237,7 @@ impl Table {
     /// order.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] otherwise.
+    /// [`ErrorKind::Usage`] if a column does not.
     pub fn check(&self) -> Result<()> {
         if let Some(column) = self.columns.iter().find(|column| !column.is_whole(self.row_count)) {
             let message =

@@ -1,7 +1,7 @@
 //! Textures: pixels in GPU formats.
 //!
 //! Plain data: mip levels of compressed blocks or uncompressed pixels, as stored in DDS and KTX2. For decoded pixels,
-//! see [`Image`](super::Image); for conversions between the two, `polyhaul-image`.
+//! see [`Image`](super::Image); for conversions between the two, see `polyhaul-image`.
 
 use super::array::Array;
 use super::image::ColorSpace;
@@ -100,7 +100,7 @@ impl Encoding {
         }
     }
 
-    /// The size of one image (a face or slice of a level) in bytes; `None` on overflow.
+    /// Returns the size of one image (a face or slice of a level) in bytes, or `None` on overflow.
     pub fn image_bytes(self, width: usize, height: usize) -> Option<usize> {
         let [across, down] = [width, height].map(|count| count.div_ceil(self.side()));
         across.checked_mul(down)?.checked_mul(self.bytes())
@@ -161,14 +161,14 @@ impl Texture {
         [half(self.width), half(self.height), half(self.depth)]
     }
 
-    /// Returns the size of mip level `number` in bytes, including all layers, faces and slices; `None` on overflow.
+    /// Returns the size of mip level `number` in bytes, including all layers, faces and slices, or `None` on overflow.
     pub fn level_bytes(&self, number: usize) -> Option<usize> {
         let [width, height, depth] = self.level_size(number);
         let images = depth.checked_mul(self.layers)?.checked_mul(self.faces)?;
         self.encoding.image_bytes(width, height)?.checked_mul(images)
     }
 
-    /// Returns the maximum number of mip levels; the last one is a single pixel.
+    /// Returns the maximum number of mip levels. The last level is a single pixel.
     pub fn max_levels(&self) -> usize {
         let longest = self.width.max(self.height).max(self.depth).max(1);
         longest.ilog2() as usize + 1
@@ -179,7 +179,7 @@ impl Texture {
     /// Checks that the texture is valid and that the byte count of each level matches its size.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] otherwise.
+    /// [`ErrorKind::Usage`] if the texture is invalid.
     pub fn check(&self) -> Result<()> {
         let Texture { width, height, depth, layers, faces, encoding, .. } = *self;
         let refuse = |message: String| Err(Error::new(ErrorKind::Usage, message));

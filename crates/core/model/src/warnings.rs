@@ -17,9 +17,10 @@ pub const KEPT: usize = 1000;
 /// Number of warnings of each kind that are always kept.
 pub const KEPT_PER_KIND: usize = 3;
 
-/// Returns whether a chunk of a file that has kept warnings of the kinds `codes` also keeps one of kind `code`: if it
-/// is among the first [`KEPT`] of the chunk, or the first [`KEPT_PER_KIND`] of its kind in the chunk. Keeping fewer
-/// could lose a warning that [`Warnings`] keeps for the whole file.
+/// Returns whether a chunk of a file keeps another warning, of kind `code`. `codes` contains the kinds of the warnings
+/// that the chunk has already kept. The warning is kept if it is among the first [`KEPT`] of the chunk, or the first
+/// [`KEPT_PER_KIND`] of its kind in the chunk. Keeping fewer could lose a warning that [`Warnings`] keeps for the whole
+/// file.
 pub fn is_kept<'a>(codes: impl ExactSizeIterator<Item = &'a str>, code: &str) -> bool {
     codes.len() < KEPT || codes.filter(|other| *other == code).take(KEPT_PER_KIND).count() < KEPT_PER_KIND
 }
@@ -77,7 +78,7 @@ pub struct Warnings {
 }
 
 impl Warnings {
-    /// Creates the log of a writer; `target` is the name of its format.
+    /// Creates the log of a writer. `target` is the name of its format.
     pub fn for_target(target: &'static str) -> Warnings {
         let target = if planted("severity-target") { "" } else { target };
         Warnings { target, ..Warnings::default() }
@@ -119,7 +120,7 @@ impl Warnings {
         *self.severities.entry((code, severity)).or_default() += count << u32::from(planted("warning-twice"));
     }
 
-    /// Keeps a warning if it is among the first overall or among the first of its kind; `before` is the number of
+    /// Keeps a warning if it is among the first overall or among the first of its kind. `before` is the number of
     /// earlier warnings of its kind. The result does not depend on how warnings are split into logs.
     fn keep(&mut self, warning: Warning, before: u64) -> Result<()> {
         if self.kept.len() < KEPT || before < KEPT_PER_KIND as u64 {
@@ -128,8 +129,8 @@ impl Warnings {
         Ok(())
     }
 
-    /// Counts further warnings of a kind without keeping them. They get the highest severity of the earlier ones or, if
-    /// there are none, the default severity of the kind.
+    /// Counts further warnings of a kind without keeping them. They get the highest severity of the earlier warnings
+    /// or, if there are none, the default severity of the kind.
     pub fn count(&mut self, code: &'static str, count: u64) {
         let kind = (code, Severity::Note)..=(code, Severity::Fault);
         let last = self.severities.range(kind).next_back().map(|((_, severity), _)| *severity);

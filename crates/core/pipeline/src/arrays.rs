@@ -30,7 +30,7 @@ unsafe impl Zero for u64 {}
 unsafe impl Zero for f32 {}
 // SAFETY: as for `f32`.
 unsafe impl Zero for f64 {}
-// SAFETY: an array of values whose bytes are all zero, which each of them allows.
+// SAFETY: if all bytes of an array are zero, so are all bytes of its values, which `T` allows.
 unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
 
 /// Returns `count` zeros. The system clears pages on first use, so the threads that fill the array share that cost too.
@@ -46,7 +46,7 @@ pub fn zeroed<T: Zero>(count: usize, what: &str) -> Result<Vec<T>> {
     }
     let pages = HugePages::default();
     pages.request(start, count);
-    // Touching the first huge page shows whether the others would stall.
+    // Touching the first huge page shows whether the other pages would stall.
     let first = count.min(2 * HUGE_PAGE_BYTES / size_of::<T>());
     // SAFETY: the memory is not shared yet, and touching it leaves it zero.
     unsafe { pages.touch(start, count, 0..first) };
@@ -99,7 +99,7 @@ pub fn multiples(count: usize, step: u32, threads: usize) -> Result<Vec<u32>> {
     Ok(values)
 }
 
-/// Returns the numbers as atomics, for threads that store to scattered elements.
+/// Returns the values as atomics, for threads that store to scattered elements.
 pub fn as_atomics(values: &mut [u32]) -> &[AtomicU32] {
     const { assert!(align_of::<AtomicU32>() == align_of::<u32>()) };
     // SAFETY: `AtomicU32` has the size and bit validity of `u32`, and the alignment was checked above. The exclusive

@@ -17,7 +17,7 @@ pub enum Attempt<T> {
 }
 
 impl<T> Attempt<T> {
-    /// Returns the result; `None` if the path declined.
+    /// Returns the result, or `None` if the path declined.
     pub fn done(self) -> Option<T> {
         match self {
             Attempt::Done(result) => Some(result),

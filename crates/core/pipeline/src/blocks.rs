@@ -76,7 +76,7 @@ impl<'a> Blocks<'a> {
         check_end(&self.source, Extent::Whole, cancel)
     }
 
-    /// Fills `block` with block `number`; returns `false` if there is none.
+    /// Fills `block` with block `number`. Returns `false` if there is no such block.
     pub fn take(&self, number: u64, block: &mut Block) -> Result<bool> {
         if block.bytes.len() < self.block_bytes {
             let more = self.block_bytes - block.bytes.len();

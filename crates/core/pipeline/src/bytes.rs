@@ -6,10 +6,10 @@ use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
 
-/// Size of the first request if the source may be shorter; later requests double.
+/// Size of the first request if the source may be shorter. Later requests double in size.
 const STEP_BYTES: usize = 1 << 20;
 
-/// The bytes of a source. On a stream, each request must start where the previous one ended.
+/// The bytes of a source. On a stream, each request must start where the previous request ended.
 pub struct Bytes<'a> {
     source: &'a Source<'static>,
     garbage: Option<&'a Garbage>,
@@ -21,7 +21,7 @@ impl<'a> Bytes<'a> {
         Bytes { source, garbage }
     }
 
-    /// Fills `out` from `offset`; returns the number of bytes, which is below `out.len()` only at the end.
+    /// Fills `out` with the bytes at `offset`. Returns their number, which is less than `out.len()` only at the end.
     pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<usize> {
         if self.source.is_positioned() {
             return self.source.read_at(offset, out).map_err(|error| failed(self.source, error));
@@ -77,7 +77,7 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    /// Reads a compressed stream to its end, because only the end reveals damage. Ignores the rest of other streams.
+    /// Reads a compressed stream to its end, because only the end reveals damage. Does nothing for other sources.
     pub fn finish(&self, cancel: &Cancel) -> Result<()> {
         let is_read = self.in_order() && self.source.codec().is_some();
         if is_read { self.tail(0, &[], 0, cancel).map(drop) } else { Ok(()) }

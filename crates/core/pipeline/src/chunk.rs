@@ -41,7 +41,7 @@ pub struct TextChunks<'a> {
     relay: Relay<Rest>,
 }
 
-/// The incomplete line at the end of a share, passed to the next one.
+/// The incomplete line at the end of a share, passed to the next share.
 enum Rest {
     Line(PartialLine),
     /// The line is too long.
@@ -57,7 +57,7 @@ pub struct Borders {
     pub next: fn(&[u8], usize, usize) -> Option<usize>,
     /// Finds the last boundary after an offset.
     pub last: fn(&[u8], usize) -> Option<usize>,
-    /// The number of bytes after a boundary that decide whether it is one.
+    /// The number of bytes after an offset that decide whether it is a boundary.
     pub reach: usize,
 }
 
@@ -151,8 +151,8 @@ const MAX_LINE_END_BYTES: u64 = 2;
 /// The number of bytes before an offset that decide whether a line starts there: an escaped line ending is `\`, CR, LF.
 const LOOK_BACK: usize = 3;
 
-/// Returns whether a logical line starts at `offset`; `None` if that depends on the byte at `offset` and the text ends
-/// there.
+/// Returns whether a logical line starts at `offset`, or `None` if that depends on the byte at `offset` and the text
+/// ends there.
 fn line_starts(bytes: &[u8], offset: usize) -> Option<bool> {
     let back = |n: usize| offset.checked_sub(n).and_then(|i| bytes.get(i)).copied();
     match back(1) {
@@ -180,7 +180,7 @@ fn next_line(bytes: &[u8], start: usize, end: usize) -> Option<usize> {
 }
 
 impl<'a> TextChunks<'a> {
-    /// Reads `source` as text, in 1 MiB chunks and without a limit on line length; [`TextChunks::cut`] changes both.
+    /// Reads `source` as text, in 1 MiB chunks and without a limit on line length. [`TextChunks::cut`] changes both.
     pub fn new(source: Source<'a>) -> Self {
         TextChunks {
             name: source.name().into(),
@@ -218,7 +218,7 @@ impl<'a> TextChunks<'a> {
         TextChunks { name, ..self }
     }
 
-    /// Cuts at `borders` instead of line starts. A line then means the text between two of them.
+    /// Cuts at `borders` instead of line starts. A line then means the text between two borders.
     pub fn at_borders(self, borders: Borders) -> Self {
         TextChunks { borders, ..self }
     }
@@ -285,8 +285,8 @@ impl<'a> TextChunks<'a> {
         drop(self.relay.start(number));
     }
 
-    /// Fills `text` with chunk `number`; returns `false` if there is none. Each number must be taken or
-    /// [left](Self::leave), in order: a chunk waits for the previous one.
+    /// Fills `text` with chunk `number`. Returns `false` if there is no such chunk. Each number must be taken or
+    /// [left](Self::leave), in order, because a chunk waits for the previous chunk.
     pub fn take(&self, number: u64, text: &mut Text) -> Result<bool> {
         text.too_long = false;
         text.gaps.clear();
@@ -296,7 +296,8 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Returns the share of chunk `number`, which owns the lines that end in it; `None` if there is no such chunk.
+    /// Returns the share of chunk `number`, or `None` if there is no such chunk. The chunk owns the lines that end in
+    /// its share.
     fn share(&self, number: u64, size: u64) -> Option<Range<u64>> {
         if self.source.piece_bytes().is_some() {
             return self.source.piece(number);
@@ -354,7 +355,7 @@ impl<'a> TextChunks<'a> {
         }
     }
 
-    /// Parses ahead a share without a boundary, except for its edges, which may turn out to contain one.
+    /// Parses ahead a share without a boundary, except for its edges, which may turn out to contain a boundary.
     fn work_ahead(&self, text: &[u8], share: Range<usize>) -> Option<ParsedAhead> {
         let edge = LOOK_BACK + self.borders.reach;
         let inner = share.start + edge..share.end.saturating_sub(edge);
@@ -423,7 +424,7 @@ impl<'a> TextChunks<'a> {
         self.finish(text)
     }
 
-    /// Returns whether `bytes` bytes without a known boundary exceed the line limit. The last few of them may still
+    /// Returns whether `bytes` bytes without a known boundary exceed the line limit. The last few bytes may still
     /// contain a boundary.
     fn is_too_long(&self, bytes: usize) -> bool {
         !planted("line-endless")
@@ -487,7 +488,7 @@ impl<'a> TextChunks<'a> {
         Ok(true)
     }
 
-    /// Decides how to use `filled` bytes of a stream whose last line starts at `last_line`; returns the length of this
+    /// Decides how to use `filled` bytes of a stream whose last line starts at `last_line`. Returns the length of this
     /// chunk's text.
     fn settle(&self, stream: &mut TextStream, text: &mut Text, last_line: usize, filled: usize) -> Result<usize> {
         let is_complete = stream.ended && stream.failed.is_none();

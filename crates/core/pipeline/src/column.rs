@@ -70,7 +70,7 @@ impl<T: Copy + Send> Column<T> {
         2 * filled
     }
 
-    /// Calls `fill` with the slots of `range`, which [`Column::reserve`] must have reserved; `fill` must write all of
+    /// Calls `fill` with the slots of `range`, which [`Column::reserve`] must have reserved. `fill` must write all of
     /// them.
     ///
     /// # Safety

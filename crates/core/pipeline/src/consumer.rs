@@ -1,8 +1,8 @@
-//! Meshes that are consumed while they are read, without a model.
+//! Meshes that are consumed while they are read, without building a model.
 //!
-//! A format that supports this passes on each parsed chunk as a [`MeshPiece`] and then drops it. Memory does not grow
-//! with the file, except for positions that later faces refer to. A consumer that needs file order restores it from
-//! [`MeshPiece::first_face`]. For tables, see [`crate::table_parts`].
+//! A format that supports this passes on each parsed chunk as a [`MeshPiece`] and then drops it. Memory use does not
+//! grow with the file, except for positions that later faces refer to. A consumer that needs file order restores it
+//! from [`MeshPiece::first_face`]. For tables, see [`crate::table_parts`].
 
 use polyhaul_model::error::Result;
 
@@ -59,7 +59,7 @@ pub enum PieceFaces<'a> {
     Lists {
         /// Face `f` has the corners `offsets[f]..offsets[f + 1]`.
         offsets: &'a [u32],
-        /// Position indices. Unlike those of a model, they may be out of range.
+        /// Position indices. Unlike position indices in a model, they may be out of range.
         corners: &'a [u32],
     },
 }

@@ -1,7 +1,8 @@
 //! The workers: scoped threads or the caller's pool.
 //!
 //! No other module of the crate starts threads. Threads live for one call; [`super::run`] and [`super::parallel`] use
-//! them. A worker must never wait for one that has not started, because a pool may run its tasks sequentially.
+//! them. A worker must never wait for another worker that has not started, because a pool may run its tasks
+//! sequentially.
 
 use crate::options::{RunOptions, ThreadPool};
 use crate::sync::{Mutex, ScopedJoinHandle, scope, spawn};
@@ -37,8 +38,9 @@ fn with_pool<T>(pool: &Option<ThreadPool>, job: impl FnOnce() -> T) -> T {
 /// them.
 pub(crate) const HAS_THREADS: bool = cfg!(any(not(target_family = "wasm"), target_feature = "atomics"));
 
-/// Runs `work` on `threads` threads including this one, or on fewer if the system refuses some. With a pool, it runs
-/// `work` the same number of times, possibly sequentially.
+/// Runs `work` on `threads` threads including this one, or on fewer if the system refuses to start some. With a pool,
+/// `work` runs as often as the pool calls it, up to `threads` times and possibly sequentially, and once more at the
+/// end.
 pub fn on_threads(threads: usize, work: impl Fn() + Sync) {
     if threads <= 1 || !HAS_THREADS {
         return work();
@@ -54,7 +56,7 @@ fn on_many_threads(threads: usize, work: &(dyn Fn() + Sync)) {
         Some(joint) => joint.join(work),
         None => work(),
     };
-    // A thread without work waits for the others.
+    // A thread without work waits for the other threads.
     let _wait = trace::span(Phase::WaitEnd);
     match POOL.with_borrow(Clone::clone) {
         Some(pool) => on_pool(&pool, threads, &work),
@@ -83,7 +85,7 @@ fn on_own(threads: usize, work: &(dyn Fn() + Sync)) {
 }
 
 /// Runs `job`, and `helper` in parallel on another thread. Skips `helper` if the job uses a caller's pool or the system
-/// refuses a thread. `helper` must end once the job has ended, even by a panic.
+/// refuses a thread. `helper` must end once the job has ended, even if it panicked.
 pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -> T {
     struct JoinOnDrop<'s>(Option<ScopedJoinHandle<'s, ()>>);
     impl Drop for JoinOnDrop<'_> {
@@ -100,8 +102,8 @@ pub(crate) fn beside<T>(helper: impl FnOnce() + Send, job: impl FnOnce() -> T) -
     })
 }
 
-/// Runs `count` tasks on a pool. Panics do not reach the pool: the first one is resumed here. Runs `work` once more at
-/// the end for tasks that the pool skipped; if nothing is left to do, that call returns at once.
+/// Runs `count` tasks on a pool. Panics do not reach the pool: the first panic is resumed here. Runs `work` once more
+/// at the end for tasks that the pool skipped; if nothing is left to do, that call returns at once.
 fn on_pool(pool: &ThreadPool, count: usize, work: &(dyn Fn() + Sync)) {
     let panicked: Mutex<Option<Box<dyn Any + Send>>> = Mutex::new(None);
     let task = |_: usize| {

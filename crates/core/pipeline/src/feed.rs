@@ -21,7 +21,7 @@ pub struct Feed<'a> {
     source: Source<'a>,
     garbage: Option<Garbage>,
     name: Arc<str>,
-    /// Buffered bytes; those from `start` have not been taken.
+    /// Buffered bytes. The bytes from `start` on have not been taken.
     carry: Vec<u8>,
     start: usize,
     /// Offset of the next read: the end of `carry`.
@@ -48,7 +48,7 @@ impl FeedPart {
 }
 
 impl<'a> Feed<'a> {
-    /// Creates a feed of `source`; `garbage` records data after the compressed data.
+    /// Creates a feed of `source`. `garbage` records data after the compressed data.
     pub fn new(source: Source<'a>, garbage: Option<Garbage>) -> Feed<'a> {
         let name = source.name().into();
         Feed {
@@ -93,7 +93,7 @@ impl<'a> Feed<'a> {
         self.offset - (self.carry.len() - self.start) as u64
     }
 
-    /// Reads until `out` is full or the source ends or fails; returns the number of bytes.
+    /// Reads until `out` is full or the source ends or fails. Returns the number of bytes.
     fn fill(&mut self, out: &mut [u8]) -> usize {
         self.fill_by(out, Source::read_at)
     }
@@ -150,7 +150,7 @@ impl<'a> Feed<'a> {
         Ok(filled)
     }
 
-    /// Returns the bytes from `at` that were read and not taken.
+    /// Returns the buffered bytes that start at `at` and have not been taken.
     fn buffered(&self, at: u64) -> &[u8] {
         fn rest_at(bytes: &[u8], start: u64, at: u64) -> Option<&[u8]> {
             let rest = bytes.get(usize::try_from(at.checked_sub(start)?).ok()?..)?;
@@ -181,7 +181,7 @@ impl<'a> Feed<'a> {
         self.ended && self.start == self.carry.len()
     }
 
-    /// Takes bytes into `out` until it is full or the source ends or fails; returns the number of bytes.
+    /// Takes bytes into `out` until it is full or the source ends or fails. Returns the number of bytes.
     pub fn take(&mut self, out: &mut [u8]) -> usize {
         let pending = &self.carry[self.start..];
         let count = pending.len().min(out.len());
@@ -249,8 +249,9 @@ impl<'a> Feed<'a> {
         self.failed.take()
     }
 
-    /// Reads ahead without taking bytes; returns all bytes not taken, and whether the source ends after them. Each call
-    /// at least doubles their number until the end; a further call returns the source's error, if any.
+    /// Reads ahead without taking bytes. Returns all bytes that have not been taken, and whether the source ends after
+    /// them. Until the end, each call at least doubles the number of these bytes. A further call returns the source's
+    /// error, if any.
     pub fn look_further(&mut self) -> Result<(&[u8], bool)> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -287,7 +288,7 @@ impl<'a> Feed<'a> {
         check_end(&self.source, extent, cancel)
     }
 
-    /// Skips the rest, or reads and discards it if the source is a stream; returns its size.
+    /// Skips the rest, or reads and discards it if the source is a stream. Returns the size of the rest.
     pub fn drain(&mut self) -> Result<u64> {
         let start = self.at();
         self.carry = Vec::new();

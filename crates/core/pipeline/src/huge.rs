@@ -3,25 +3,25 @@
 //! Touching an available huge page takes a fraction of the time of its 512 small pages. But in virtual machines with
 //! memory ballooning, the host reclaims free memory (*free page reporting*: blocks of 2 MiB and more, two seconds after
 //! they became free), and then the first touch of a huge page waits for the host. Small pages come from blocks that the
-//! host does not reclaim. So arrays start with huge pages, fall back to small ones when one stalls, and try huge ones
-//! again after a while. After three idle seconds, reading 300 MB of binary PLY took 0.43 s with huge pages only, and
-//! 0.10 s like this (medians of `read ply binary after a pause` in `tools/bench/record`, 1 thread).
+//! host does not reclaim. So arrays start with huge pages, fall back to small pages when a huge page stalls, and try
+//! huge pages again after a while. After three idle seconds, reading 300 MB of binary PLY took 0.43 s with huge pages
+//! only, and 0.10 s with this fallback (medians of `read ply binary after a pause` in `tools/bench/record`, 1 thread).
 //!
 //! Except in [`extend`], this module does not allocate. For arrays that threads fill in parallel, see
-//! [`column`](mod@crate::column); for zeroed ones, [`arrays`](crate::arrays).
+//! [`column`](mod@crate::column); for zeroed arrays, see [`arrays`](crate::arrays).
 
 use std::collections::TryReserveError;
 use std::ops::Range;
 
-/// The size of a huge page, and of the smallest array that requests them; a smaller one would waste most of a page.
+/// The size of a huge page, and of the smallest array that requests them. A smaller array would waste most of a page.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Minimum size of a range for system calls, unless it enters another huge page. Without this minimum, a line appended
 /// in pieces of 200 bytes populated its last huge page with each piece, which the test `growth` of pbrt found.
 const MIN_TOUCHED_BYTES: usize = 64 << 10;
 
-/// The kind of pages to request for an array's fresh memory. Only for Linux; other systems choose page sizes
-/// themselves.
+/// The kind of pages to request for an array's fresh memory. It is used only on Linux, because other systems choose
+/// page sizes themselves.
 #[derive(Default)]
 pub struct HugePages {
     #[cfg(target_os = "linux")]
@@ -92,11 +92,11 @@ mod linux {
     const MAX_AVOIDED_NS: u64 = 512 * MILLISECOND_NS;
     /// Maximum number of pages that a thread touches ahead of its range.
     const MAX_AHEAD: usize = 8;
-    /// Maximum number of times to yield while another thread touches the page that this one needs.
+    /// Maximum number of times to yield while another thread touches the page that this thread needs.
     const MAX_YIELDS: usize = 20_000;
 
     /// The time at which to try huge pages again, in nanoseconds of the monotonic clock. Shared by all jobs, because
-    /// the machine causes the stalls: a stall in one job spares the next one its own.
+    /// the machine causes the stalls: a stall in one job spares the next job a stall of its own.
     pub(super) static AVOIDED_UNTIL: AtomicU64 = AtomicU64::new(0);
     /// The time for which arrays avoid huge pages after the last stall, in nanoseconds.
     static AVOIDED_NS: AtomicU64 = AtomicU64::new(0);
@@ -222,8 +222,8 @@ mod linux {
         }
     }
 
-    /// Returns the time for which to avoid huge pages after a stall: `last` is the previous time, which ended `since`
-    /// ago.
+    /// Returns the time for which to avoid huge pages after a stall. `last` is the previous such time, which ended
+    /// `since` ago.
     pub(super) fn next_avoided(last: u64, since: u64) -> u64 {
         if since > MAX_AVOIDED_NS { MIN_AVOIDED_NS } else { (2 * last).clamp(MIN_AVOIDED_NS, MAX_AVOIDED_NS) }
     }
@@ -233,8 +233,8 @@ mod linux {
         until > 0 && now(libc::CLOCK_MONOTONIC) < until
     }
 
-    /// Advises for all pages of a range, including those it only partly covers. Advice for a part of an array would
-    /// split the mapping in two, and the kernel could then move it only by copying when it grows.
+    /// Gives advice for all pages of a range, including pages that it covers only partly. Advice for a part of an array
+    /// would split the mapping in two, and the kernel could then move it only by copying when it grows.
     fn advise(start: usize, bytes: usize, advice: i32) -> bool {
         let start_page = start / PAGE_BYTES * PAGE_BYTES;
         let end = (start + bytes).next_multiple_of(PAGE_BYTES);

@@ -9,16 +9,16 @@ use polyhaul_model::error::Result;
 
 /// A job that reads in chunks. Chunks are parsed in parallel, then placed in order.
 ///
-/// Some jobs have more stages: `scan` and `number` come first if parsing depends on earlier chunks; `publish` runs in
-/// parallel once chunks have a position, and `finish` in order after that. Every method can run on any thread; ordered
-/// ones are called once per chunk, and never concurrently.
+/// Some jobs have more stages. If parsing depends on earlier chunks, `scan` and `number` come first. Once chunks have a
+/// position, `publish` runs in parallel, and then `finish` runs in order. Every method can run on any thread. Ordered
+/// methods are called at most once per chunk, and never concurrently.
 pub trait ChunkJob: Sync {
     /// A pooled slot for a chunk: its input, its output and all scratch memory.
     type Slot: Send;
     /// The result of the ordered parts.
     type State: Send;
 
-    /// The phase of parsing in traces.
+    /// The phase under which traces record parsing.
     const PHASE: Phase = Phase::Parse;
     /// Whether to scan and number chunks before they are parsed.
     const SCANS: bool = false;
@@ -37,34 +37,34 @@ pub trait ChunkJob: Sync {
         None
     }
 
-    /// Creates a slot; slots are reused.
+    /// Creates a slot. Slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
 
-    /// Fills the slot with chunk `number`; returns `false` if there is none.
+    /// Fills the slot with chunk `number`. Returns `false` if there is no such chunk.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
 
-    /// In parallel: collects the data that later chunks depend on.
+    /// Collects the data that later chunks depend on, in parallel.
     fn scan(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In order: passes the scanned data on to later chunks.
+    /// Passes the scanned data on to later chunks, in chunk order.
     fn number(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In parallel: converts bytes to values.
+    /// Converts bytes to values, in parallel.
     fn parse(&self, slot: &mut Self::Slot) -> Result<()>;
 
-    /// In order: resolves state that crosses chunk boundaries, and assigns positions to the values.
+    /// Resolves state that crosses chunk boundaries, and assigns positions to the values, in chunk order.
     fn place(&self, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
 
-    /// In parallel: stores values in the model.
+    /// Stores values in the model, in parallel.
     fn publish(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
 
-    /// In order: does the work that remains after publishing.
+    /// Does the work that remains after publishing, in chunk order.
     fn finish(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }

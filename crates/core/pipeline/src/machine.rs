@@ -20,14 +20,14 @@ pub struct Container {
 }
 
 impl Container {
-    /// Returns the limits of this process's container; all `None` without one.
+    /// Returns the limits of this process's container. All are `None` outside of a container.
     pub fn this() -> Container {
         static CONTAINER: OnceLock<Container> = OnceLock::new();
         *CONTAINER.get_or_init(system::container)
     }
 }
 
-/// Returns the number of cores that this process may use, at least 1: those in its affinity mask, or fewer if its
+/// Returns the number of cores that this process may use, at least 1: the cores in its affinity mask, or fewer if its
 /// container's CPU quota, rounded up, is smaller.
 pub fn cores() -> usize {
     // Cached: on Linux this reads several files, and a scene with thousands of meshes would read them for each mesh.
@@ -36,8 +36,8 @@ pub fn cores() -> usize {
 }
 
 /// Returns the memory still available to this process, in bytes: the machine's available memory or the memory left
-/// below its container's limits, whichever is less. Cached files count as free. `None` if the system does not report
-/// it.
+/// below its container's limits, whichever is less. Cached files count as free. Returns `None` if the system does not
+/// report it.
 pub fn free_memory_bytes() -> Option<u64> {
     system::free_memory_bytes()
 }

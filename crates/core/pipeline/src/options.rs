@@ -9,7 +9,7 @@ use polyhaul_trace::{self as trace, Trace};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The options of every format's reader; `own` has the options of one format.
+/// The options of every format's reader. `own` contains the options of one format.
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions<O = ()> {
     /// Threads, memory, cancellation, progress.
@@ -20,8 +20,8 @@ pub struct ParseOptions<O = ()> {
     pub faults: FaultPolicy,
     /// The precision of coordinates.
     pub precision: PrecisionPass,
-    /// If the format supports it, reads only the first rows of an image, of about this many pixels: enough for an
-    /// average color.
+    /// If the format supports it, reads only the first rows of an image, about this many pixels in total, which is
+    /// enough for an average color.
     pub first_pixels: Option<u64>,
     /// Options of the format.
     pub own: O,
@@ -96,7 +96,7 @@ polyhaul_model::options! {
     }
 }
 
-/// A flag that stops a job: clone it, keep one clone, and call [`Cancel::cancel`].
+/// A flag that stops a job. To stop a job, keep a clone of its flag, and call [`Cancel::cancel`].
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -133,10 +133,10 @@ impl ProgressSteps {
 }
 
 /// The caller's thread pool. Called with a count and a task, it runs the task for every index below the count, in any
-/// order, in parallel or sequentially, and returns when all are done. It may run any number of them at a time, but must
-/// not make a task wait for a later one.
+/// order, in parallel or sequentially, and returns when all tasks are done. It may run any number of tasks at a time,
+/// but must not make a task wait for a later task.
 ///
-/// Tasks that the pool does not run are run on the calling thread, which also resumes their panics.
+/// Tasks that the pool does not run are run on the calling thread, which also resumes the panics of tasks.
 ///
 /// ```
 /// use polyhaul_pipeline::crew::within;

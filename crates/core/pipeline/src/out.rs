@@ -25,8 +25,8 @@ impl Out {
         &self.bytes[..self.len]
     }
 
-    /// Formats into the spare capacity. If its text does not fit, `format` returns `false`, and is called again with
-    /// more capacity after the text written so far.
+    /// Formats into the spare capacity. If the text does not fit, `format` must return `false`. It is then called again
+    /// with more capacity, after the text written so far.
     pub fn format(&mut self, mut format: impl FnMut(&mut Page<'_>) -> bool) -> Result<()> {
         loop {
             let mut page = Page::new(&mut self.bytes[self.len..]);

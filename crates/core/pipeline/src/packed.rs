@@ -15,7 +15,7 @@ pub enum Packing {
     Zlib,
 }
 
-/// Compresses bytes to a single zstd frame.
+/// Compresses bytes into a single zstd frame.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for an invalid level; otherwise [`ErrorKind::Memory`].
@@ -29,7 +29,7 @@ pub fn pack(plain: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(packed)
 }
 
-/// Decompresses a block at `offset` of a file to exactly `plain_bytes` bytes. Allocates memory as the bytes arrive.
+/// Decompresses a block at `offset` of a file into exactly `plain_bytes` bytes. Allocates memory as the bytes arrive.
 pub fn unpack(packing: Packing, packed: &[u8], plain_bytes: usize, file: &Arc<str>, offset: u64) -> Result<Vec<u8>> {
     // The caller has checked the decompressed size against the pixel limit.
     let limits = DecompressLimits::default().with_ratio(u64::MAX).with_bytes(u64::MAX);

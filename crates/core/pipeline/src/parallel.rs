@@ -14,9 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Calls `work(scratch, item)` for every item, in any order, on up to `threads` threads. Typical items are disjoint
 /// mutable chunks of arrays.
 ///
-/// Items are assigned in order, under a lock, so each should be worth some microseconds of work. Each thread creates
-/// its scratch once. With one thread or one item, no thread is started, which scenes of a million small meshes rely on.
-/// If the system refuses threads, fewer do the work.
+/// Items are assigned in order, under a lock, so each item should take at least a few microseconds. Each thread creates
+/// its scratch memory once. With one thread or one item, no thread is started, which scenes of a million small meshes
+/// rely on. If the system refuses to start threads, fewer threads do the work.
 pub fn for_each_item<I, S>(
     threads: usize,
     mut items: I,

@@ -3,7 +3,7 @@
 //! A reader first converts coordinates to 32-bit floats and measures the rounding loss. Once the loss matters, it stops
 //! with the error of [`needs_doubles`], and its caller reads the input again with doubles beside the floats. The result
 //! depends only on the whole file: stopping early only saves time. For the rules, see [`polyhaul_model::precision`];
-//! for the loss of single numbers, [`polyhaul_text::parse::positions`].
+//! for the loss of single numbers, see [`polyhaul_text::parse::positions`].
 
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::FaultPolicy;
@@ -198,7 +198,7 @@ impl PrecisionWatch {
     }
 }
 
-/// Returns the message that coordinates were rounded; `bound` is "up to" for the largest error, or "at most".
+/// Returns the message that coordinates were rounded. `bound` is "up to" for the largest error, or "at most".
 pub fn rounded(count: u64, bound: &str, error: f64) -> String {
     let what = counted(count, ["coordinate was", "coordinates were"]);
     if error.is_infinite() {

@@ -1,4 +1,4 @@
-//! The chunks in flight: being worked on or waiting for their turn, and the free slots.
+//! The chunks in flight, which are being processed or wait for their turn, and the free slots.
 //!
 //! Plain data that [`super::run`] locks to find its next step. Slots are indices.
 
@@ -19,8 +19,8 @@ pub(crate) struct OrderedStage {
     pub(crate) arrived: u64,
     /// The position of the chunk whose turn it is.
     pub(crate) next: u64,
-    /// Waiting chunks; the one at `position` is at index `position % slots`. All chunks from `next` to the last one
-    /// hold a slot, so there are at most `slots` of them, and no two share an index.
+    /// Waiting chunks. The chunk at `position` is stored at index `position % slots`. All chunks from `next` to the
+    /// last chunk hold a slot, so there are at most `slots` of them, and no two share an index.
     pub(crate) waiting: Vec<Option<WaitingChunk>>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct ChunkQueue {
     pub(crate) next_take: u64,
     /// One past the last chunk, once it is known.
     pub(crate) end: u64,
-    /// Whether a chunk is being taken, so that the next one must wait.
+    /// Whether a chunk is being taken, so that the next chunk must wait.
     pub(crate) is_taking: bool,
     /// Whether an ordered part is running.
     pub(crate) is_committing: bool,

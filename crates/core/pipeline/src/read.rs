@@ -21,8 +21,8 @@ impl Garbage {
     }
 }
 
-/// Reads at least one byte unless the source has ended. Returns the bytes before an error first; the next call returns
-/// the error.
+/// Reads at least one byte unless the source has ended. The bytes before an error are returned first, and the next call
+/// returns the error.
 pub fn read_part(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let result = ask(source, || source.read_part(out));
     match (result, garbage) {
@@ -42,7 +42,7 @@ pub fn buffer(bytes: usize) -> Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// Reads until `out` is full or the source ends; returns the number of bytes.
+/// Reads until `out` is full or the source ends. Returns the number of bytes.
 pub fn fill(source: &Source<'_>, garbage: Option<&Garbage>, out: &mut [u8]) -> Result<usize> {
     let mut filled = 0;
     while let Some(rest) = out.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -62,8 +62,8 @@ pub fn ask<T>(source: &Source<'_>, call: impl FnOnce() -> io::Result<T>) -> Resu
     }
 }
 
-/// Largest stream to buffer in memory if the end of a text decides how its start is read. It is one chunk of text, so
-/// that no thread waits for it.
+/// Maximum size of a stream that is buffered in memory if the end of a text decides how its start is read. This is one
+/// chunk of text, so that no thread waits for it.
 const MAX_KEPT_BYTES: usize = 256 << 10;
 
 /// Loads `source` into memory if it is a short stream, and returns other sources unchanged. So a short pipe is read
@@ -75,7 +75,7 @@ pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(MAX_KEPT_BYTES + 1).map_err(|_| Error::memory("a stream"))?;
     bytes.resize(MAX_KEPT_BYTES + 1, 0);
-    // `peek` failed: reading the stream will report the error.
+    // If `peek` fails, reading the stream will report the error.
     let Ok(count) = ask(&source, || source.peek(&mut bytes)) else { return Ok(source) };
     if count > MAX_KEPT_BYTES {
         return Ok(source);
@@ -95,7 +95,7 @@ pub enum Extent {
 }
 
 /// Checks the source after reading. Fails if the file changed since it was opened, or if members of compressed data are
-/// damaged: any of them with [`Extent::Whole`], and those that were read in part with [`Extent::Start`].
+/// damaged: any member with [`Extent::Whole`], and any partly read member with [`Extent::Start`].
 pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result<()> {
     for number in (0..).take_while(|&number| source.piece(number).is_some()) {
         cancel.check()?;
@@ -131,7 +131,7 @@ fn is(error: &Error, kind: DecompressErrorKind) -> bool {
     error.io_error().and_then(damage).is_some_and(|damage| damage.kind == kind)
 }
 
-/// Creates the error about damage in a compressed block at `offset` of a file.
+/// Creates the error for damage in a compressed block at `offset` of a file.
 pub(crate) fn damage_of(error: &io::Error, file: &Arc<str>, offset: u64) -> Error {
     match damage(error) {
         Some(damage) => damaged(file, &DecompressError { offset: offset + damage.offset, ..damage.clone() }),

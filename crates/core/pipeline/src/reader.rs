@@ -27,7 +27,7 @@ pub struct Decoding<'a> {
     state: Mutex<ReaderState>,
 }
 
-/// State that a reader stores when it is dropped.
+/// State that a reader stores when it fails or is dropped.
 #[derive(Default)]
 struct ReaderState {
     failed: Option<Error>,
@@ -45,9 +45,9 @@ impl<'a> Decoding<'a> {
         Decoding { bytes, run, state: Mutex::new(ReaderState::default()) }
     }
 
-    /// Returns the number of bytes to request at `offset`. Near the end of a source of known size, this is one more
-    /// than remain, which detects a longer source, but less than a chunk, so that a small image does not zero a whole
-    /// chunk.
+    /// Returns the number of bytes to request at `offset`. Near the end of a source of known size, this is one byte
+    /// more than remains, which detects a longer source, instead of a whole chunk, so that a small image does not zero
+    /// a whole chunk.
     fn chunk_bytes(&self, offset: u64) -> usize {
         match self.bytes.len() {
             Some(len) if offset <= len => (len - offset).min(CHUNK_BYTES as u64 - 1) as usize + 1,
@@ -55,7 +55,7 @@ impl<'a> Decoding<'a> {
         }
     }
 
-    /// Returns the reader, at the start of the source. There must be only one at a time.
+    /// Returns the reader, at the start of the source. There must be only one reader at a time.
     pub fn reader(&self) -> BlockReader<'_> {
         BlockReader {
             decoding: self,
@@ -125,8 +125,8 @@ impl BlockReader<'_> {
         self.kept = usize::MAX;
     }
 
-    /// Of the bytes consumed since the last call, keeps only the last `count`; rewinding skips the others. Each byte
-    /// moves at most once.
+    /// Of the bytes consumed since the last call, keeps only the last `count`. Rewinding skips the other bytes. Each
+    /// byte moves at most once.
     pub fn squeeze(&mut self, count: usize) {
         let kept_start = self.start.saturating_sub(count).max(self.squeezed);
         if kept_start > self.squeezed {
@@ -151,14 +151,14 @@ impl BlockReader<'_> {
         self.next - (self.end - self.start) as u64
     }
 
-    /// Reads ahead until `count` bytes are buffered or the source ends; returns all buffered bytes.
+    /// Reads ahead until `count` bytes are buffered or the source ends. Returns all buffered bytes.
     pub fn ensure(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.refill()? {}
         Ok(&self.buffer[self.start..self.end])
     }
 
     /// Returns the next `count` bytes, or fewer at the end. Unlike [`BlockReader::ensure`], it stores a source error in
-    /// [`Decoding`], like reads do: for adapters between the source and a decoder.
+    /// [`Decoding`], as reads do. It is meant for adapters between the source and a decoder.
     pub fn peek(&mut self, count: usize) -> io::Result<&[u8]> {
         while self.end - self.start < count && self.more()? {}
         Ok(&self.buffer[self.start..self.end.min(self.start.saturating_add(count))])
@@ -169,7 +169,7 @@ impl BlockReader<'_> {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Reads more bytes after the buffered ones; returns `false` at the end.
+    /// Reads more bytes after the buffered bytes. Returns `false` at the end.
     #[cold]
     fn refill(&mut self) -> Result<bool> {
         if self.is_over {
@@ -199,7 +199,7 @@ impl BlockReader<'_> {
         Ok(!self.is_over)
     }
 
-    /// Reads more bytes if the buffer is empty, then copies as many as are buffered.
+    /// Reads more bytes if the buffer is empty, then copies as many buffered bytes as fit in `out`.
     #[cold]
     fn read_rest(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end && !self.more()? {
@@ -261,7 +261,7 @@ impl BufRead for BlockReader<'_> {
     }
 }
 
-/// Seeks forward any distance, by reading; seeks back only within the kept bytes.
+/// Seeks forward any distance, by reading, and back only within the kept bytes.
 impl Seek for BlockReader<'_> {
     #[inline]
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {

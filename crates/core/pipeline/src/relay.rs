@@ -1,4 +1,4 @@
-//! Passes the incomplete line or row at the end of a part of a source to the next part.
+//! Passes the incomplete line or row at the end of a part of a source, called its rest, to the next part.
 //!
 //! Parts are read in parallel. The bytes after a part's last boundary belong to the next part, so no byte is read
 //! twice. A worker waits only for the previous part, which started earlier, so there is no cycle as long as parts start
@@ -16,7 +16,7 @@ pub struct Relay<T> {
 }
 
 struct Rests<T> {
-    /// By the number of the receiving part; `None` if the previous part failed.
+    /// Keyed by the number of the receiving part; `None` if the previous part failed.
     by_part: BTreeMap<u64, Option<T>>,
     /// The number of parts that wait. Waking is a system call even if nobody waits.
     waiting: usize,
@@ -66,7 +66,7 @@ impl<T> Handover<'_, T> {
         }
     }
 
-    /// Waits for the previous part's rest; `None` if that part failed. The first part must not call this.
+    /// Waits for the previous part's rest. Returns `None` if that part failed. The first part must not call this.
     pub fn receive(&self) -> Option<T> {
         let mut rests = self.relay.lock();
         if let Some(rest) = rests.by_part.remove(&self.number) {

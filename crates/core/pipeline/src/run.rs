@@ -1,19 +1,19 @@
 //! Runs numbered chunks through a pool of workers, in stages.
 //!
-//! A stage has a parallel part, then a part that runs in the order of the chunk numbers: the worker that finishes the
-//! next number in line runs it while the others continue. Reading parses in parallel, resolves in order the state that
-//! crosses chunk boundaries, and fills arrays in parallel. Writing formats pages in parallel, cuts the text into blocks
-//! in order, compresses these in parallel, and writes them in order.
+//! A stage has a parallel part, then a part that runs in the order of the chunk numbers, on one worker at a time, while
+//! the other workers continue. Reading parses in parallel, resolves in order the state that crosses chunk boundaries,
+//! and fills arrays in parallel. Writing formats pages in parallel, cuts the text into blocks in order, compresses
+//! these in parallel, and writes them in order.
 //!
-//! The slots are the memory budget: the memory limit bounds their number, and a worker without one waits. This module
-//! does not interpret chunks. Formats do not implement [`Job`] themselves: [`super::job`] names the stages of reading,
-//! [`super::write`] the stages of writing.
+//! The slots are the memory budget: the memory limit bounds their number, and a worker without a slot waits. This
+//! module does not interpret chunks. Formats do not implement [`Job`] themselves: [`super::job`] names the stages of
+//! reading, and [`super::write`] the stages of writing.
 //!
 //! Three invariants make the result independent of the threads:
 //!
 //! - Ordered parts run one at a time (`is_committing`), and within a stage in the order in which chunks reached it.
 //! - After chunk n fails, only chunks below n continue, so that the error of the lowest chunk wins.
-//! - A worker waits only while another one is in a step (`busy`), so the last one never waits.
+//! - A worker waits only while another worker is in a step (`busy`), so the last worker never waits.
 
 use crate::crew::{HAS_THREADS, on_threads};
 use crate::options::{Cancel, RunOptions};
@@ -27,7 +27,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::PoisonError;
 
 thread_local! {
-    /// Number of workers on this thread, each nested in a step of the previous one.
+    /// Number of workers on this thread, each nested in a step of the previous worker.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -46,14 +46,14 @@ pub trait Job: Sync {
     fn ends_in_order(&self) -> bool;
     /// Creates a slot. Slots are reused, so this is called at most `Crew::slots` times.
     fn slot(&self) -> Result<Self::Slot>;
-    /// Fills the slot with chunk `number`; returns `false` if there is none.
+    /// Fills the slot with chunk `number`. Returns `false` if there is no such chunk.
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// The parallel part of a stage.
+    /// Runs the parallel part of a stage.
     fn work(&self, stage: usize, slot: &mut Self::Slot) -> Result<()>;
-    /// The ordered part of a stage: called once per chunk, in the order of the chunks, and never concurrently with
-    /// another ordered part.
+    /// Runs the ordered part of a stage. Called at most once per chunk, in the order of the chunks, and never
+    /// concurrently with another ordered part.
     fn commit(&self, stage: usize, state: &mut Self::State, slot: &mut Self::Slot) -> Result<()>;
-    /// Returns whether a chunk skips the remaining stages after the ordered part of this one, which frees its slot.
+    /// Returns whether a chunk skips the remaining stages after the ordered part of this stage, which frees its slot.
     fn is_done(&self, _stage: usize, _slot: &Self::Slot) -> bool {
         false
     }
@@ -63,7 +63,7 @@ pub trait Job: Sync {
     }
     /// Does work on an idle worker that makes later chunks faster to take. Must not wait for other workers.
     fn work_ahead(&self) {}
-    /// Returns the phase of a stage's parallel part in traces.
+    /// Returns the phase under which traces record the parallel part of a stage.
     fn phase(&self, stage: usize) -> Phase {
         if stage == 0 { Phase::Parse } else { Phase::Build }
     }
@@ -72,11 +72,11 @@ pub trait Job: Sync {
 /// The workers and slots of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crew {
-    /// Threads, including the caller's.
+    /// Number of threads, including the caller's.
     pub threads: usize,
-    /// Slots: chunks in flight.
+    /// Number of slots, which is the maximum number of chunks in flight.
     pub(crate) slots: usize,
-    /// Number of requested threads without memory for a slot.
+    /// Number of requested threads that lack memory for a slot.
     pub(crate) missing: usize,
 }
 
@@ -192,15 +192,15 @@ enum WorkerStep {
 
 /// Runs a job to its end, or to the error of its lowest failing chunk.
 ///
-/// With one thread, everything runs on the caller's thread. Workers never wait for one that has not started, so the
-/// others do its work.
+/// With one thread, everything runs on the caller's thread. Workers never wait for a worker that has not started; the
+/// other workers do its work.
 pub fn run<J: Job>(job: &J, state: &mut J::State, crew: Crew, cancel: &Cancel) -> Result<()> {
     let job_and_slots = JobSlots::new(job, state, crew.slots)?;
     run_numbered(&job_and_slots, job.stages(), crew, cancel)
 }
 
 fn run_numbered(job: &dyn NumberedJob, stages: usize, crew: Crew, cancel: &Cancel) -> Result<()> {
-    // The job needs at least one slot, so an error from this one fails the job.
+    // The job needs at least one slot, so an error from creating this slot fails the job.
     job.make(0)?;
     let queue = Mutex::new(ChunkQueue::new(stages, crew.slots)?);
     let scheduler = Scheduler { job, crew, cancel, queue, changed: Condvar::new() };
@@ -316,7 +316,7 @@ impl Scheduler<'_> {
         self.lock().busy -= usize::from(!mutated("busy-kept"));
     }
 
-    /// Returns the most useful step that is possible now; waits if there is none.
+    /// Returns the most useful step that is possible now. Waits if there is none.
     ///
     /// A worker that finds another step wakes one waiting worker, which does the same. So no worker is woken in vain,
     /// and follow-up steps are started by the worker that made them possible.
@@ -326,7 +326,7 @@ impl Scheduler<'_> {
             if self.cancel.is_cancelled() {
                 queue.fail(0, Error::cancelled());
             }
-            // Counts as busy during the search too, because the search calls the job, which can panic.
+            // The worker counts as busy during the search too, because the search calls the job, which can panic.
             queue.busy += 1;
             if let Some(step) = self.try_step(&mut queue) {
                 if queue.waiting > 0 && self.has_step(&queue) {
@@ -351,8 +351,8 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Prefers steps that others wait for: taking from a stream, which one worker at a time can do, then ordered parts.
-    /// Work ahead comes last, and only while chunks are left to take.
+    /// Prefers steps that other workers wait for: taking from a stream, which one worker at a time can do, then ordered
+    /// parts. Work ahead comes last, and only while chunks are left to take.
     fn try_step(&self, queue: &mut ChunkQueue) -> Option<WorkerStep> {
         let take = if self.has_input_worker() { self.try_take(queue) } else { None };
         take.or_else(|| queue.next_commit().map(|(stage, waiting)| WorkerStep::Commit(stage, waiting)))
@@ -388,7 +388,7 @@ impl Scheduler<'_> {
         }
     }
 
-    /// Returns whether one worker at a time takes chunks while others work on them.
+    /// Returns whether one worker at a time takes chunks while the other workers process them.
     fn has_input_worker(&self) -> bool {
         self.job.takes_in_order() && self.crew.threads > 1
     }

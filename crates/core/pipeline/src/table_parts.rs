@@ -1,7 +1,7 @@
-//! Tables that are read in parts of some rows, without a model.
+//! Tables that are read in parts, each with some of the rows, without building a model.
 //!
-//! A format that can locate rows without parsing all rows before them implements [`TableSource`]; memory then does not
-//! grow with the file. A writer pulls parts from it ([`crate::write::Pages`]), or [`each_part`] passes them to a
+//! A format that can locate rows without parsing all rows before them implements [`TableSource`]. Memory use then does
+//! not grow with the file. A writer pulls parts from it ([`crate::write::Pages`]), or [`each_part`] passes them to a
 //! function.
 
 use crate::job::ChunkJob;
@@ -14,28 +14,28 @@ use std::marker::PhantomData;
 /// Some rows of a table, as bytes of the file. The memory is reused.
 #[derive(Debug, Default)]
 pub struct RowsSlot {
-    /// The number of the first row in its table.
+    /// The index of the first row in its table.
     pub first_row: u64,
     /// The number of rows.
     pub rows: usize,
-    /// A buffer; its first `size` bytes are the rows.
+    /// A buffer that holds the rows in its first `size` bytes.
     pub bytes: Vec<u8>,
     /// The size of the rows in bytes.
     pub size: usize,
-    /// The offset in the file of the end of the rows.
+    /// The offset in the file at which the rows end.
     pub end: u64,
     /// The total length of the lists in each column, if the source does not know it.
     pub totals: Vec<u64>,
 }
 
 impl RowsSlot {
-    /// Returns whether the rows are more than four times the size of a part; such a slot is not reused.
+    /// Returns whether the rows are more than four times the size of a part. Such a slot is not reused.
     pub fn is_long(&self, part_bytes: usize) -> bool {
         self.size > part_bytes.saturating_mul(4)
     }
 }
 
-/// A file whose tables several threads read in parts.
+/// A file with tables that several threads read in parts.
 ///
 /// [`ErrorKind::Malformed`] means that the caller must read the file as a whole, which reports its problems, if any.
 pub trait TableSource: Sync {
@@ -58,26 +58,26 @@ pub trait TableSource: Sync {
     /// Returns whether the parts of a table must be taken sequentially.
     fn takes_in_order(&self, table: usize) -> bool;
 
-    /// Returns whether the rows of a table are packed: their columns' numbers in little-endian order without gaps, with
-    /// a one-byte length before each list.
+    /// Returns whether the rows of a table are packed: the numbers of their columns are little-endian and without gaps,
+    /// with a one-byte length before each list.
     fn is_packed(&self, table: usize) -> bool;
 
-    /// Fills `slot` with the rows of part `number`; returns `false` if there is none.
+    /// Fills `slot` with the rows of part `number`. Returns `false` if there is no such part.
     ///
     /// # Errors
     /// Read errors; [`ErrorKind::Memory`].
     fn take(&self, table: usize, number: u64, slot: &mut RowsSlot) -> Result<bool>;
 
-    /// In parallel: checks that rows can be parsed.
+    /// Checks that the rows in `slot` can be parsed. Called in parallel.
     ///
     /// # Errors
-    /// If the rows differ from the first one; see [`unlike`].
+    /// Fails if the rows differ from the first row; see [`unlike`].
     fn check(&self, table: usize, slot: &RowsSlot) -> Result<()>;
 
-    /// In parallel: parses the wanted columns and all lists of the rows in `slot`.
+    /// Parses the wanted columns and all lists of the rows in `slot`. Called in parallel.
     ///
     /// # Errors
-    /// If the rows differ from the first one; see [`unlike`]; [`ErrorKind::Memory`].
+    /// Fails if the rows differ from the first row (see [`unlike`]), or if memory runs out ([`ErrorKind::Memory`]).
     fn parse(&self, table: usize, slot: &RowsSlot, wants: &dyn Fn(&str) -> bool) -> Result<Table>;
 }
 
@@ -87,8 +87,8 @@ pub fn unlike() -> Error {
     Error::new(ErrorKind::Malformed, "the rows are unlike the first one")
 }
 
-/// Reads a table. Calls `work` in parallel with each part's first row number and wanted columns, and `take` with the
-/// results in order. Returns the number of threads.
+/// Reads a table. Calls `work` in parallel with the index of each part's first row and its wanted columns, and `take`
+/// with the results in order. Returns the number of threads.
 ///
 /// # Errors
 /// The first error in the order of the file, whether from the source, `work` or `take`.

@@ -45,7 +45,7 @@ impl SourceWindow {
         self.start = self.end.min(self.start + count);
     }
 
-    /// Reads more bytes after the unused ones; returns `false` at the end. A full window grows.
+    /// Reads more bytes after the unused bytes. Returns `false` at the end. A full window grows.
     pub fn refill(&mut self, bytes: &Bytes<'_>) -> Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -63,7 +63,7 @@ impl SourceWindow {
         Ok(!self.is_over)
     }
 
-    /// Reads until `count` bytes are unused or the source ends; returns the unused bytes.
+    /// Reads until there are `count` unused bytes or the source ends. Returns the unused bytes.
     pub fn ensure(&mut self, count: usize, bytes: &Bytes<'_>) -> Result<&[u8]> {
         while self.rest().len() < count && self.refill(bytes)? {}
         Ok(self.rest())

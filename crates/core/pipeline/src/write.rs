@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct Compression {
     /// The codec.
     pub codec: Codec,
-    /// The level on the codec's scale; `None` for a fast one.
+    /// The level on the codec's scale, or `None` for a fast level.
     pub level: Option<i32>,
 }
 
@@ -32,7 +32,7 @@ pub trait Pages: Sync {
     type State: Send;
 
     /// Returns whether pages are prepared and ordered before they are formatted, because a page depends on earlier
-    /// ones.
+    /// pages.
     fn prepares(&self) -> bool {
         false
     }
@@ -40,21 +40,21 @@ pub trait Pages: Sync {
     fn takes_in_order(&self) -> bool {
         false
     }
-    /// Creates a slot; slots are reused.
+    /// Creates a slot. Slots are reused.
     fn slot(&self) -> Result<Self::Slot>;
-    /// Plans page `number`; returns `false` if there is none. Must be cheap: the work is in [`Pages::format`].
+    /// Plans page `number`. Returns `false` if there is no such page. Must be cheap: the work is in [`Pages::format`].
     fn take(&self, number: u64, slot: &mut Self::Slot) -> Result<bool>;
-    /// In parallel: collects the data that later pages depend on.
+    /// Collects the data that later pages depend on, in parallel.
     fn prepare(&self, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// In order: passes the prepared data on to later pages.
+    /// Passes the prepared data on to later pages, in page order.
     fn order(&self, _state: &mut Self::State, _slot: &mut Self::Slot) -> Result<()> {
         Ok(())
     }
-    /// In parallel: formats values as bytes.
+    /// Formats values as bytes, in parallel.
     fn format(&self, slot: &mut Self::Slot) -> Result<()>;
-    /// Returns the phase of formatting in traces.
+    /// Returns the phase under which traces record formatting.
     fn phase(&self) -> Phase {
         Phase::Format
     }
@@ -89,7 +89,7 @@ struct Cutter {
 struct WriteSlot<S> {
     page: S,
     members: Vec<Vec<u8>>,
-    /// The number of `members` in use; the others are kept for their capacity.
+    /// The number of `members` in use. The other members are kept for their capacity.
     used: usize,
     packed: Vec<u8>,
     /// Sizes of the zstd frames in `packed`.
@@ -121,7 +121,7 @@ struct OutputFront<'s> {
     cutter: Option<Cutter>,
     /// Uncompressed bytes to write before the next page.
     head: Vec<u8>,
-    /// Compressed bytes to write before the next ones.
+    /// Compressed bytes to write before the next compressed members.
     packed_head: Vec<u8>,
     /// Uncompressed size of the pages so far, including heads.
     written: u64,
@@ -147,7 +147,7 @@ impl<'s, 'o> Writing<'s, 'o> {
     }
 
     /// Makes the whole output a single gzip member of any size, for readers that stop at its end. Must be called before
-    /// the first page; `level` is a gzip level.
+    /// the first page. `level` is a gzip level.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] for an invalid level, and for output that is compressed already.
@@ -182,8 +182,8 @@ impl<'s, 'o> Writing<'s, 'o> {
         self.threads
     }
 
-    /// Writes about `count` pages after the earlier ones. Slots are budgeted at `slot_bytes`; `state` receives the
-    /// result of the ordered parts.
+    /// Writes about `count` pages after the earlier pages. Each slot is budgeted at `slot_bytes` bytes. `state`
+    /// receives the result of the ordered parts.
     pub fn pages<P: Pages>(&mut self, pages: &P, state: &mut P::State, count: u64, slot_bytes: usize) -> Result<()> {
         let options = self.options;
         let expected = self.expected;
@@ -262,7 +262,7 @@ impl Pages for SinglePage {
     }
 }
 
-/// Creates a compressor; an invalid level is a usage error.
+/// Creates a compressor. An invalid level is a usage error.
 pub fn encoder(Compression { codec, level }: Compression) -> Result<Encoder> {
     Encoder::new(codec, level).map_err(|error| no_encoder(&error))
 }
@@ -314,7 +314,7 @@ impl<P: Pages> Job for WriteJob<'_, '_, P> {
     type Slot = WriteSlot<P::Slot>;
     type State = P::State;
 
-    /// Prepare, format, compress; prepare and compress are optional.
+    /// The stages are prepare, format and compress. Prepare and compress are optional.
     fn stages(&self) -> usize {
         usize::from(self.pages.prepares()) + 1 + usize::from(self.compression.is_some())
     }
@@ -407,7 +407,7 @@ impl<P: Pages> WriteJob<'_, '_, P> {
         write_to(&mut front.sink, &slot.packed)
     }
 
-    /// Cuts a page into members if it is compressed, and writes it otherwise.
+    /// Cuts a page into members if the output is compressed, and writes the page otherwise.
     fn cut_or_write(&self, slot: &mut WriteSlot<P::Slot>) -> Result<()> {
         let mut front = self.front.lock().unwrap_or_else(PoisonError::into_inner);
         let mut head = std::mem::take(&mut front.head);

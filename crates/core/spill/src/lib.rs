@@ -4,15 +4,15 @@
 //! exists, arrays that no longer fit are allocated in unnamed memory-mapped files, whose pages are released whenever
 //! the process exceeds its limit. Code that fills and reads the arrays needs no changes, and its results are the same.
 //!
-//! Arrays of 1 MiB and more get a file each. Smaller blocks that are in memory stay there; new ones share a file while
-//! the process uses more than half to three quarters of the limit, and at least 32 MiB, for anything other than mapped
-//! files.
+//! Arrays of 1 MiB and more get a file each. Smaller blocks that are in memory stay there. New small blocks share a
+//! file while the process uses more than half to three quarters of the limit, and at least 32 MiB, for anything other
+//! than mapped files.
 //!
-//! If the system is out of memory, the process still gets a few small blocks, so that a job can fail with an error: see
+//! If the system is out of memory, the process still gets a few small blocks, so that a job can fail with an error; see
 //! `reserve.rs`.
 //!
 //! Arrays are spilled only on Linux; on other systems they stay in memory, and [`Spill::start`] returns `None`.
-//! `linux/arrays.rs` maps the files of large arrays, `linux/blocks.rs` the shared file of small blocks, and
+//! `linux/arrays.rs` maps the files of large arrays, `linux/blocks.rs` maps the shared file of small blocks, and
 //! `linux/warden.rs` releases their pages.
 
 #[cfg(target_os = "linux")]
@@ -49,7 +49,7 @@ pub fn paced<I: IntoIterator>(items: I) -> PacedItems<I::IntoIter> {
     PacedItems { items: items.into_iter(), count: 0 }
 }
 
-/// See [`paced`].
+/// The iterator returned by [`paced`].
 #[derive(Clone, Debug)]
 pub struct PacedItems<I> {
     items: I,
@@ -144,13 +144,13 @@ impl Spill {
     /// bytes. Returns `None` on systems that do not support spilling.
     ///
     /// # Errors
-    /// If no file can be created in the folder, or another `Spill` exists.
+    /// Fails if no file can be created in the folder, or if another `Spill` exists.
     pub fn start(folder: &Path, memory: u64) -> io::Result<Option<Spill>> {
         Ok(system::Spill::start(folder, memory)?.map(Spill))
     }
 
     /// Returns the maximum total size of the arrays on disk so far, plus the size of the file of small blocks, in
-    /// bytes; 0 if everything fit into memory.
+    /// bytes. Returns 0 if everything fit in memory.
     pub fn peak_bytes(&self) -> u64 {
         self.0.peak_bytes()
     }
@@ -218,8 +218,8 @@ unsafe impl GlobalAlloc for SpillAllocator {
 }
 
 impl SpillAllocator {
-    /// Copies a block to a new one of a different size and frees the old one; returns null, without freeing it, if
-    /// there is no memory for the new one.
+    /// Copies a block into a new block of a different size, and frees the old block. If there is no memory for the new
+    /// block, returns null and does not free the old block.
     ///
     /// # Safety
     /// As for [`GlobalAlloc::realloc`].
@@ -228,7 +228,8 @@ impl SpillAllocator {
         unsafe {
             let target = self.alloc(Layout::from_size_align_unchecked(bytes, layout.align()));
             if !target.is_null() {
-                // Only for large blocks: looking up a planted fault reads the environment, which allocates small ones.
+                // Only for large blocks: looking up a planted fault reads the environment, which allocates small
+                // blocks.
                 let lost_bytes = if layout.size() > 1 << 16 && planted("spill-tail") { 4096 } else { 0 };
                 target.copy_from_nonoverlapping(start, layout.size().min(bytes) - lost_bytes);
                 self.dealloc(start, layout);

@@ -1,6 +1,6 @@
 //! Reserve of small blocks, so that a job can fail with an error when the system is out of memory.
 //!
-//! Code that needs much memory checks its allocations. But handling a failed one, for example building the error
+//! Code that needs much memory checks its allocations. But handling a failed allocation, for example building the error
 //! message, needs a bit more memory, and the standard library and other crates abort if they do not get it. Once the
 //! system refuses such small blocks, they come from this reserve.
 
@@ -47,7 +47,7 @@ impl RoomUse {
         self.count << 32 | u64::from(self.has_refused) << 31 | self.end as u64
     }
 
-    /// Takes a block; returns its offset, or `None` if it is refused.
+    /// Takes a block. Returns its offset, or `None` if the block is refused.
     fn take(&mut self, layout: Layout) -> Option<usize> {
         let start = self.end.next_multiple_of(layout.align());
         let room_bytes = if self.has_refused { ROOM_BYTES } else { ROOM_BYTES - LAST_BYTES };
@@ -69,7 +69,7 @@ impl RoomUse {
     }
 }
 
-/// Updates the blocks in use atomically; returns the result of `change`, which may be called more than once.
+/// Updates the blocks in use atomically. Returns the result of `change`, which may be called more than once.
 fn update<T>(change: impl Fn(&mut RoomUse) -> T) -> T {
     let mut bits = USE.load(Acquire);
     loop {
@@ -87,8 +87,8 @@ pub fn contains(start: *mut u8) -> bool {
     start.addr().wrapping_sub(ROOM.0.get().addr()) < ROOM_BYTES
 }
 
-/// Returns `block` or, if that is null, a block from the reserve; null if the layout is too large or the reserve is
-/// exhausted.
+/// Returns `block` or, if that is null, a block from the reserve. Returns null if the layout is too large or the
+/// reserve is exhausted.
 pub fn or_reserved(block: *mut u8, layout: Layout, zeroed: bool) -> *mut u8 {
     if block.is_null() { alloc(layout, zeroed) } else { block }
 }

@@ -1,8 +1,8 @@
 //! Counters of one source or sink: bytes, calls by size, and their duration.
 //!
-//! Always on: two clock readings and a few relaxed atomic additions per call, which usually moves 64 KiB or more. They
-//! count calls to the system or the host, not the consumer's requests, and never influence what is read or written.
-//! Because every call passes through here, throttled calls also wait here.
+//! They are always on, and cost two clock readings and a few relaxed atomic additions per call, which usually moves 64
+//! KiB or more. They count calls to the system or the host, not the consumer's requests, and never influence what is
+//! read or written. Because every call passes through here, throttled calls also wait here.
 
 use crate::snapshot::{BUCKET_COUNT, Snapshot, Sums, bucket};
 use crate::{FileEntryRef, Phase, span_from};
@@ -14,7 +14,7 @@ use std::{fmt, io};
 
 /// Delays calls to imitate a slower device.
 pub trait CallDelay: fmt::Debug + Send + Sync {
-    /// Delays the end of a call that started at `start` and moved `size` bytes, in files at `offset`; returns the delay
+    /// Delays the end of a call that started at `start` and moved `size` bytes, in files at `offset`. Returns the delay
     /// in nanoseconds.
     fn hold(&self, start: Instant, offset: Option<u64>, size: usize) -> u64;
 }
@@ -49,12 +49,12 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Creates counters at zero, whose calls are not traced as a source or sink.
+    /// Creates counters at zero. Their calls are not traced as a source or sink.
     pub fn new() -> Self {
         Self::from_phase(Phase::Other)
     }
 
-    /// Creates counters at zero, whose traced calls have this phase.
+    /// Creates counters at zero. Their traced calls have this phase.
     pub fn from_phase(phase: Phase) -> Self {
         Counters {
             bytes: AtomicU64::new(0),

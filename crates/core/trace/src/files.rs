@@ -42,12 +42,12 @@ struct FileEntry {
 
 enum Calls {
     Open(Weak<Counters>),
-    /// The sums, and the ranges of the sizes and callers.
+    /// The sums, and the file's ranges in `sizes` and `callers`.
     Closed(Sums, Range<usize>, Range<usize>),
 }
 
 impl FileTable {
-    /// Records an opened file; returns its index, or `None` if there are too many or out of memory.
+    /// Records an opened file. Returns its index, or `None` if there are too many files or memory runs out.
     pub(super) fn add(&mut self, name: &str, kind: FileKind, counters: &Arc<Counters>) -> Option<u32> {
         let index = self.files.len();
         let has_room = self.files.try_reserve(1).is_ok() && self.names.try_reserve(name.len()).is_ok();
@@ -61,7 +61,7 @@ impl FileTable {
         Some(index as u32)
     }
 
-    /// Stores the calls of a file whose counters are dropped; returns `false` if out of memory.
+    /// Stores the calls of a file whose counters are dropped. Returns `false` if memory runs out.
     fn close(&mut self, index: u32, counters: &Counters, noted: &FileEntryRef) -> bool {
         let Some(file) = self.files.get_mut(index as usize) else { return true };
         let has_room = self.sizes.try_reserve(BUCKET_COUNT).is_ok() && self.callers.try_reserve(PHASE_COUNT).is_ok();
@@ -78,8 +78,8 @@ impl FileTable {
         true
     }
 
-    /// Returns all opened files. Also moves the counters of open ones to `open`, for dropping after unlocking the
-    /// trace: they may be the last handles, and dropping those locks the trace.
+    /// Returns all opened files. Also adds the counters of open files to `open`, to be dropped after the trace is
+    /// unlocked: they may be the last handles, and dropping a last handle locks the trace.
     pub(super) fn used(&self, open: &mut Vec<Arc<Counters>>) -> Vec<FileUse> {
         let used = |file: &FileEntry| {
             let (calls, callers) = match &file.calls {
@@ -124,7 +124,7 @@ impl FileEntryRef {
         Phase::ALL.into_iter().zip(calls).filter(|&(_, calls)| calls > 0)
     }
 
-    /// Stores the calls in the trace. Called when the last handle on `counters` is dropped.
+    /// Stores the calls in the trace. Called when the last handle to `counters` is dropped.
     pub(crate) fn close(&self, counters: &Counters) {
         if let Some(trace) = self.trace.upgrade() {
             let mut state = trace.lock();
@@ -136,7 +136,7 @@ impl FileEntryRef {
 
 impl Counters {
     pub(super) fn noted_in(&self, trace: &Arc<TraceShared>, index: u32) {
-        // If several traces open the same source, the first one records it.
+        // If several traces open the same source, the first trace records it.
         let by = [const { AtomicU64::new(0) }; PHASE_COUNT];
         let _ = self.noted().set(FileEntryRef { trace: Arc::downgrade(trace), index, by });
     }

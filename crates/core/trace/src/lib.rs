@@ -63,7 +63,7 @@ pub enum Detail {
     Spans,
 }
 
-/// Recorder of jobs. A clone is another handle on the same recorder.
+/// Recorder of jobs. A clone is another handle to the same recorder.
 ///
 /// ```
 /// use polyhaul_trace::{Detail, Phase, Trace, span, within};
@@ -89,7 +89,7 @@ struct TraceShared {
     in_host: AtomicUsize,
     /// Whether a section is open.
     in_section: AtomicBool,
-    /// Number of spans of all threads, including reserved ones.
+    /// Number of spans of all threads, including reserved spans.
     spans: AtomicUsize,
 }
 
@@ -97,15 +97,15 @@ struct TraceShared {
 struct TraceState {
     recording: Recording,
     files: FileTable,
-    /// Number of samples received; one of `2^samples_thinned` is kept.
+    /// Number of samples received. One of every `2^samples_thinned` is kept.
     samples_seen: u64,
     samples_thinned: u32,
-    /// Unused tracks of the recording; the lowest is reused first.
+    /// Unused tracks of the recording. The lowest track is reused first.
     free_tracks: BinaryHeap<Reverse<usize>>,
     /// Empty records of finished threads, for reuse.
     #[allow(clippy::vec_box, reason = "they go to a thread and come back, and are not copied")]
     spare: Vec<Box<Notes>>,
-    /// Number of running jobs, and the time since which at least one has been running.
+    /// Number of running jobs, and the time since which at least one job has been running.
     jobs: usize,
     since_ns: u64,
     /// End of the last job before that.
@@ -138,7 +138,7 @@ impl Trace {
     }
 
     /// Adds a sample of the machine. At the maximum, every second sample is dropped, and from then on every second new
-    /// one, so that samples stay evenly spaced however long the jobs take.
+    /// sample, so that samples stay evenly spaced however long the jobs take.
     pub fn sample(&self, sample: Sample) {
         self.0.lock().keep_sample(sample);
     }
@@ -223,7 +223,7 @@ impl TraceState {
             return;
         }
         if samples.len() == MAX_SAMPLES {
-            // `MAX_SAMPLES` is even, so this sample is one of those to keep.
+            // `MAX_SAMPLES` is even, so this is one of the samples to keep.
             let mut stays = false;
             samples.retain(|_| {
                 stays = !stays;
@@ -288,8 +288,8 @@ impl fmt::Debug for TraceShared {
     }
 }
 
-/// Runs a job on up to `threads` threads and records it in `trace`; `None` suspends recording on this thread. A job
-/// inside a job of the same trace is part of the outer one, and may raise its number of threads.
+/// Runs a job on up to `threads` threads and records it in `trace`. `None` suspends recording on this thread. A job
+/// inside a job of the same trace is part of the outer job, and may raise its number of threads.
 pub fn within<T>(trace: Option<&Trace>, threads: usize, job: impl FnOnce() -> T) -> T {
     if let Some(trace) = trace
         && let Some(Joint { trace: current }) = joint()

@@ -1,8 +1,8 @@
 //! System statistics of this process: CPU time, disk bytes, memory, threads and their waits.
 //!
 //! CPU time and disk bytes come from `usage.rs`. This module only reads; `polyhaul::report::Sampler` samples
-//! repeatedly. Linux reports all statistics, other Unix systems only CPU time, other systems none; missing statistics
-//! are 0.
+//! repeatedly. Linux reports all statistics, other Unix systems report only CPU time, and other systems report none.
+//! Missing statistics are 0.
 
 use super::{Sample, Usage};
 
@@ -64,14 +64,14 @@ mod system {
         }
     }
 
-    /// Calls `read` with the start of a text file; returns the default value if the file cannot be read.
+    /// Calls `read` with the start of a text file. Returns the default value if the file cannot be read.
     fn with_text<T: Default>(file: Option<&File>, read: impl FnOnce(&str) -> T) -> T {
         let mut bytes = [0; 512];
         let count = file.and_then(|file| file.read_at(&mut bytes, 0).ok()).unwrap_or(0);
         bytes.get(..count).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(read).unwrap_or_default()
     }
 
-    /// Returns the number of threads waiting in a futex, and the number of all threads.
+    /// Returns the number of threads waiting in a futex, and the total number of threads.
     fn threads() -> [u32; 2] {
         let futex = format!("{} ", libc::SYS_futex);
         let waits = |path: std::path::PathBuf| {

@@ -18,9 +18,10 @@ pub struct Recording {
     /// them. Successive jobs shorter than 0.1 ms that start within a millisecond share one reading, and their CPU time
     /// is at most their duration times the number of their threads.
     pub used: Option<Usage>,
-    /// Calls to the host that started while no other thread was inside one.
+    /// Calls to the host that started while no other thread was inside such a call.
     pub host_alone: HostCalls,
-    /// Calls to the host that started while other threads were inside one. If these take longer, they block each other.
+    /// Calls to the host that started while other threads were inside such a call. If these calls take longer, they
+    /// block each other.
     pub host_beside: HostCalls,
     /// Sections of the jobs, in order: `read`, `write` and others. They do not overlap; at most 10,000 are kept.
     pub sections: Vec<Section>,
@@ -50,13 +51,13 @@ pub struct Section {
     pub end_ns: u64,
 }
 
-/// One thread, and later ones that reused its track: there are as many tracks as concurrent threads.
+/// One thread, and later threads that reused its track: there are as many tracks as concurrent threads.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Thread {
     /// Time per phase.
     pub totals: Totals,
-    /// Timeline, if spans were requested, ordered by end: a span follows the ones nested in it.
+    /// Timeline, if spans were requested, ordered by end, so that a span follows the spans nested in it.
     pub spans: Vec<SpanRecord>,
 }
 
@@ -152,7 +153,7 @@ impl Totals {
         self.ns[lane as usize][phase as usize] += elapsed_ns;
     }
 
-    /// Adds all of `other`.
+    /// Adds all times of `other`.
     pub fn merge(&mut self, other: &Totals) {
         // Flat slices, which compilers vectorize: for a small file, this is a noticeable share of the job.
         let sums = self.ns.as_flattened_mut();
@@ -174,7 +175,7 @@ impl Totals {
         self.ns[lane as usize].iter().sum()
     }
 
-    /// Subtracts all of `other`.
+    /// Subtracts all times of `other`.
     fn less(&mut self, other: &Totals) {
         let subtrahends = other.ns.iter().flatten();
         self.ns.iter_mut().flatten().zip(subtrahends).for_each(|(sum, ns)| *sum = sum.saturating_sub(*ns));
@@ -208,7 +209,7 @@ impl Recording {
             (Some(now), Some(before)) => Some(now.since(before)),
             (now, _) => now,
         };
-        // Samples may have been thinned, so their numbers are not comparable.
+        // Samples may have been thinned, so their indices are not comparable.
         let seen_ns = earlier.samples.last().map(|sample| sample.at_ns);
         let is_new = |sample: &&Sample| seen_ns.is_none_or(|seen_ns| sample.at_ns > seen_ns);
         Recording {

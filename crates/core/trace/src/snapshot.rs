@@ -5,22 +5,23 @@ pub const BUCKET_COUNT: usize = 65;
 
 /// Values of [`Counters`](super::Counters) at one moment.
 ///
-/// Read field by field: while other threads count, fields may stem from slightly different moments.
+/// The fields are read one by one, so while other threads count, they may be from slightly different moments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// Bytes moved.
     pub bytes: u64,
-    /// Successful calls, including those at the end of the data (size 0).
+    /// Successful calls, including calls at the end of the data (size 0).
     pub calls: u64,
-    /// Time inside the calls, summed over threads, in nanoseconds; includes failed calls, syncs, closes and throttling.
+    /// Time inside the calls, summed over threads, in nanoseconds, including failed calls, syncs, closes and
+    /// throttling.
     pub waiting_ns: u64,
-    /// Part of that time added by a [`CallDelay`](super::CallDelay), in nanoseconds.
+    /// Part of `waiting_ns` that was added by a [`CallDelay`](super::CallDelay), in nanoseconds.
     pub throttled_ns: u64,
     /// Smallest nonzero size moved by one call, in bytes; 0 if nothing was moved.
     pub min_size: u64,
     /// Largest size moved by one call, in bytes; 0 if nothing was moved.
     pub max_size: u64,
-    /// Calls by size: index 0 counts size 0, index `i` sizes from `2^(i-1)` to `2^i - 1`.
+    /// Calls by size: index 0 counts calls of size 0, and index `i` counts calls of sizes from `2^(i-1)` to `2^i - 1`.
     pub calls_by_size: [u64; BUCKET_COUNT],
 }
 

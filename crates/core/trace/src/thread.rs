@@ -38,11 +38,11 @@ pub(super) struct Notes {
     /// Number of further spans reserved by this thread.
     room: usize,
     dropped: u64,
-    /// Calls to the host: started alone, and started while others were running.
+    /// Calls to the host: started alone, and started while other calls were running.
     host: [HostCalls; 2],
-    /// Open spans; the first one is the thread itself.
+    /// Open spans. The first span is the thread itself.
     open: Vec<OpenSpan>,
-    /// End of the last span, until another one starts.
+    /// End of the last span, until another span starts.
     ended_ns: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ pub struct Joint {
     pub(super) trace: Trace,
 }
 
-/// Accesses this thread's recording; returns `None` if there is none or the thread is exiting.
+/// Accesses this thread's recording. Returns `None` if there is none or the thread is exiting.
 fn with_active<T>(work: impl FnOnce(&mut Active) -> T) -> Option<T> {
     ACTIVE.try_with(|active| active.borrow_mut().as_mut().map(work)).ok().flatten()
 }
@@ -81,7 +81,7 @@ pub(super) fn with_shared(work: impl FnOnce(&Arc<TraceShared>)) {
     with_active(|active| work(&active.shared));
 }
 
-/// Replaces this thread's recording; returns the old one.
+/// Replaces this thread's recording, and returns the old recording.
 fn replace(next: Option<Active>) -> Option<Active> {
     ACTIVE.try_with(|active| active.replace(next)).ok().flatten()
 }
@@ -97,7 +97,8 @@ impl Joint {
         &self.trace
     }
 
-    /// Runs `work` in parallel with other joined threads, on a new thread or on one that is already part of the trace.
+    /// Runs `work` in parallel with other joined threads, on a new thread or on a thread that is already part of the
+    /// trace.
     pub fn join<T>(&self, work: impl FnOnce() -> T) -> T {
         if with_active(|active| Arc::ptr_eq(&active.shared, &self.trace.0)) == Some(true) {
             let _side = chunk(Some(Lane::Side), Phase::Other, 0);
@@ -111,7 +112,7 @@ impl Joint {
 /// Recording of a thread, active until this is dropped.
 pub(super) struct Attached(Option<Active>);
 
-/// Records this thread until the result is dropped; `job` is the number of threads if a job starts here.
+/// Records this thread until the result is dropped. `job` is the number of threads if a job starts here.
 pub(super) fn attach(shared: &Arc<TraceShared>, lane: Lane, job: Option<usize>) -> Attached {
     let start_ns = shared.now_ns();
     let mut state = shared.lock();
@@ -217,7 +218,7 @@ impl Notes {
         self.room -= 1;
         let depth = self.open.len().min(usize::from(u8::MAX)) as u8;
         let OpenSpan { phase, lane, start_ns, file, value, .. } = *span;
-        // The clock of some virtual machines can run backwards.
+        // The clock of some virtual machines can run backward.
         let end_ns = end_ns.max(start_ns);
         self.spans.push(SpanRecord { start_ns, end_ns, phase, lane, depth, file, value });
     }
@@ -250,7 +251,7 @@ impl Notes {
 #[derive(Debug)]
 #[must_use]
 pub struct Span {
-    /// Depth of the span; `None` if nothing is recorded.
+    /// Depth of the span, or `None` if nothing is recorded.
     depth: Option<usize>,
     /// Makes the span `!Send`: it belongs to the thread that started it.
     of_thread: PhantomData<*const ()>,
@@ -270,7 +271,7 @@ pub fn otherwise(phase: Phase) -> Span {
     }
 }
 
-/// Sets this thread's phase with chunk `number`, and its lane if given.
+/// Sets this thread's phase, the number of its chunk and, if given, its lane, until the result is dropped.
 pub fn chunk(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     start_span(phase, lane, number, phase == Phase::Host, |active| active.shared.now_ns())
 }
@@ -280,8 +281,8 @@ pub fn span_from(phase: Phase, start: Instant) -> Span {
     start_span(phase, None, 0, phase == Phase::Host, |active| active.shared.ns_at(start))
 }
 
-/// Same as [`chunk`], for work in steps: starts at the end of this thread's last span, so that the time in between
-/// counts for the new step.
+/// Same as [`chunk`], for work in steps: the span starts at the end of this thread's last span, so that the time in
+/// between counts toward the new step.
 pub fn step(lane: Option<Lane>, phase: Phase, number: u64) -> Span {
     let start_ns = |active: &Active| active.notes.ended_ns.unwrap_or_else(|| active.shared.now_ns());
     start_span(phase, lane, number, phase == Phase::Host, start_ns)
@@ -304,7 +305,7 @@ fn start_span(
 }
 
 /// Starts a span for a callback that notifies the host, until the result is dropped. It counts as host time, but not in
-/// [`HostCalls`], which only has calls that request data.
+/// [`HostCalls`], which counts only calls that request data.
 pub fn callback() -> Span {
     start_span(Phase::Host, None, 0, false, |active| active.shared.now_ns())
 }

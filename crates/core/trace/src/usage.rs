@@ -15,7 +15,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Returns the usage since the process started; `None` if the system does not report it.
+    /// Returns the usage since the process started, or `None` if the system does not report it.
     pub fn now() -> Option<Usage> {
         system::usage()
     }
@@ -50,7 +50,7 @@ const SHORT_NS: u64 = 100_000;
 /// Measures the resources used by the process while jobs ran.
 ///
 /// The usage is read at the start and end of a job, except for a short job that starts within a millisecond of the last
-/// reading. Short jobs are charged at the next reading, together with the time between them; if the time between them
+/// reading. Short jobs are charged at the next reading, together with the time between them. If the time between them
 /// exceeds a hundredth of their duration, their CPU time is capped at their duration times the number of their threads.
 #[derive(Default)]
 pub(super) struct UsageMeter {
@@ -69,7 +69,7 @@ pub(super) struct UsageMeter {
 }
 
 impl UsageMeter {
-    /// Records the start of a job while no other runs.
+    /// Records the start of a job while no other job runs.
     pub(super) fn start(&mut self, now_ns: u64) {
         self.start_ns = now_ns;
         self.running = 0;
@@ -134,7 +134,7 @@ impl UsageMeter {
     }
 }
 
-/// Returns the CPU time of this thread so far, in nanoseconds; `None` if the system does not report it.
+/// Returns the CPU time of this thread so far, in nanoseconds, or `None` if the system does not report it.
 pub(super) fn thread_cpu_ns() -> Option<u64> {
     system::thread_cpu_ns()
 }

@@ -1,4 +1,5 @@
-//! First pass of deduplication, over one chunk of items: finds items equal to recent ones and sorts the other keys.
+//! First pass of deduplication, over one chunk of items: finds items equal to recent items, and sorts the keys of the
+//! other items.
 //!
 //! Chunks are independent of each other. `super::part` processes the keys.
 
@@ -8,9 +9,9 @@ use polyhaul_model::error::{Error, Result};
 
 /// Items per chunk: as many as 16-bit offsets can address.
 pub(super) const CHUNK: usize = 1 << 16;
-/// Slots for recent items, by hint: 16 KiB.
+/// Number of slots for recent items, indexed by hint: 16 KiB.
 const RECENT: usize = 1 << 13;
-/// Slots for recent keys: 16 KiB, enough for the few values of a flat or single-colored mesh.
+/// Number of slots for recent keys: 16 KiB, enough for the few values of a flat or single-colored mesh.
 const SEEN: usize = 1 << 10;
 
 /// The keys of a chunk without recent duplicates, sorted by part, then by item.
@@ -26,18 +27,19 @@ pub(super) struct Chunk {
 /// Scratch memory for one chunk, reused by a thread.
 #[derive(Default)]
 pub(super) struct DedupFinder {
-    /// By hint: the latest item, relative to the start of the chunk.
+    /// Per hint slot: the latest item, relative to the start of the chunk.
     recent: Vec<u16>,
     /// Items without a recent duplicate.
     new: Vec<u16>,
-    /// By hash: a key and the first item with it.
+    /// Per hash slot: a key and the first item with this key.
     seen: Vec<(u64, u32)>,
     pub(super) keys: Vec<u64>,
     pub(super) offsets: Vec<u16>,
 }
 
 impl DedupFinder {
-    /// Sets each item of the chunk to an equal earlier item or to itself, and collects the keys of the latter.
+    /// Sets each item of the chunk to an equal earlier item, to itself, or to [`NONE`] if it is skipped. Collects the
+    /// keys of the items that are set to themselves.
     pub(super) fn find(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.new, of_item.len())?;
         if items.hint_count() == 0 {
@@ -49,7 +51,7 @@ impl DedupFinder {
         self.find_keys(items, start, of_item)
     }
 
-    /// Compares each item with the latest one of the same hint; `self.new` receives those that differ.
+    /// Compares each item with the latest item in the same hint slot. Items that differ are added to `self.new`.
     ///
     /// The loop is branch-free: whether items are equal cannot be predicted.
     fn find_recent(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
@@ -139,7 +141,7 @@ impl DedupFinder {
     }
 }
 
-/// Mixes a key. It is a bijection, so equal results mean equal keys, and the original keys can be discarded.
+/// Mixes a key. This is a bijection, so equal results mean equal keys, and the original keys can be discarded.
 pub(super) fn mix(key: u64) -> u64 {
     // Multiplying by an odd number and XOR with a shifted copy can both be undone.
     let key = (key ^ (key >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -149,7 +151,7 @@ pub(super) fn mix(key: u64) -> u64 {
 
 /// Returns the part of a mixed key: its uppermost bits.
 fn part_of(key: u64, parts: usize) -> usize {
-    // In 64 bits: `usize` may have 32, all of which a single part shifts out.
+    // Shifts 64-bit integers: `usize` may have only 32 bits, and with a single part, all of them would be shifted out.
     ((key >> 32) >> (32 - parts.trailing_zeros())) as usize
 }
 

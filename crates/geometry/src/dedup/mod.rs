@@ -1,9 +1,9 @@
 //! Deduplication: numbers distinct values by the first item that has them.
 //!
-//! Items are split into chunks. Each chunk finds items equal to recent ones directly, and sorts the keys of the others
-//! into parts by hash (`chunk`). Each part is processed by one thread, which finds equal keys in a small hash table
-//! (`part`). The remaining items, each the first with its value, are marked in a bit set, and prefix sums of its bits
-//! number them. The result therefore does not depend on the number of threads.
+//! Items are split into chunks. In each chunk, items equal to recent items are found directly, and the keys of the
+//! other items are sorted into parts by hash (`chunk`). Each part is processed by one thread, which finds equal keys in
+//! a small hash table (`part`). The remaining items, each the first with its value, are marked in a bit set, and prefix
+//! sums of its bits number them. The result therefore does not depend on the number of threads.
 //!
 //! This module is generic over values (see `Items`). `weld` combines indices without comparing values.
 
@@ -33,7 +33,7 @@ const AHEAD: usize = 128;
 /// The key of an item.
 #[derive(Clone, Copy, Debug)]
 pub enum DedupKey {
-    /// Not an item; it is numbered [`NONE`].
+    /// Not counted as an item. Its number is [`NONE`].
     Skip,
     /// Unequal to everything, including itself (a NaN).
     Alone,
@@ -50,9 +50,9 @@ pub trait Items: Sync {
     fn keys(&self, start: usize, offsets: &[u16], keys: &mut [DedupKey; BATCH]);
     /// Returns a slot below `hint_count` that equal items tend to share, such as the position of a corner.
     fn hint(&self, item: usize) -> usize;
-    /// Returns the number of hint slots; 0 for no hints.
+    /// Returns the number of hint slots, or 0 for no hints.
     fn hint_count(&self) -> usize;
-    /// Returns whether both items certainly have the same key, other than [`DedupKey::Alone`]. Must be cheap; may
+    /// Returns whether both items certainly have the same key, other than [`DedupKey::Alone`]. Must be cheap. May
     /// return `false` for equal items.
     fn surely_same(&self, a: usize, b: usize) -> bool;
     /// Prefetches an item that will be used soon, with [`prefetch`]. The item may not exist.
@@ -64,14 +64,15 @@ pub trait Items: Sync {
 pub struct Unique {
     /// Per distinct value: the first item that has it, ascending.
     pub first: Vec<u32>,
-    /// Per item: the number of its value, [`NONE`] for [`DedupKey::Skip`].
+    /// Per item: the number of its value, or [`NONE`] for [`DedupKey::Skip`].
     pub of_item: Vec<u32>,
 }
 
-/// Finds equal values. Keeps up to 2.6 MiB of scratch memory for the next run after runs of a single chunk.
+/// Finds equal values. After a run with a single chunk, up to 2.6 MiB of scratch memory are kept for the next run.
 ///
 /// Beyond the result, a run uses a quarter of a byte per item, 10 bytes per key without a recent duplicate, and up to
-/// 1.2 MiB per thread. Keys crafted to fall into one part use up to 44 bytes more each. Time is linear for any input.
+/// 1.2 MiB per thread. Keys crafted to fall into one part use up to 44 bytes more each. Time is linear, except that
+/// keys crafted to collide are sorted.
 #[derive(Default)]
 pub struct Dedup {
     marks: DedupMarks,
@@ -95,7 +96,7 @@ impl Dedup {
         Dedup::default()
     }
 
-    /// Numbers the distinct values of `items`, on up to `threads` threads; replaces the contents of `out`.
+    /// Numbers the distinct values of `items`, on up to `threads` threads, and replaces the contents of `out`.
     ///
     /// # Errors
     ///
@@ -133,8 +134,8 @@ impl Dedup {
         Ok(())
     }
 
-    /// Marks the first item of each value. All others are set to an equal item: an earlier one in their chunk, or the
-    /// first of all.
+    /// Marks the first item of each value. Every other item is set to an equal item: an earlier item in its chunk, or
+    /// the first item with its value.
     fn find(&mut self, items: &impl Items, threads: usize, cancel: &Cancel, out: &mut Unique) -> Result<()> {
         let mut chunks = Vec::new();
         let count = items.len().div_ceil(CHUNK);
@@ -229,7 +230,7 @@ impl DedupMarks {
         count
     }
 
-    /// Lists the marked items from `start` on.
+    /// Lists the marked items, starting at `start`.
     fn list(&self, start: usize, marked: &mut [u32]) {
         let mut places = marked.iter_mut();
         for (word, item) in self.words[start / WORD..].iter().zip((start as u32..).step_by(WORD)) {
@@ -242,7 +243,7 @@ impl DedupMarks {
         }
     }
 
-    /// Numbers the items of the chunk that starts at `start`; the first marked item of the chunk gets `number`.
+    /// Numbers the items of the chunk that starts at `start`. The first marked item of the chunk gets `number`.
     fn number(&self, start: usize, mut number: u32, of_item: &mut [u32]) {
         let words = &self.words[start / WORD..];
         for (index, &word) in words.iter().enumerate().take(of_item.len().div_ceil(WORD)) {
@@ -273,7 +274,8 @@ impl DedupMarks {
     }
 }
 
-/// Returns the number of parts: a power of two with about [`part::KEYS`] keys each, if there is one key per hint slot.
+/// Returns the number of parts: a power of two, so that each part has about [`part::KEYS`] keys if there is one key per
+/// hint slot.
 fn parts(items: &impl Items) -> usize {
     let places = match items.hint_count() {
         0 => items.len(),
@@ -292,7 +294,7 @@ fn room(array: &mut Vec<u32>, count: usize, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Prefetches `values[index]`; does nothing if the index is out of range.
+/// Prefetches `values[index]`. Does nothing if the index is out of range, or on processors other than x86-64.
 #[inline]
 pub fn prefetch<T>(values: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

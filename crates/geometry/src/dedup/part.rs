@@ -1,4 +1,4 @@
-//! Second pass of deduplication: finds equal keys among those with the same upper hash bits, in a small hash table.
+//! Second pass of deduplication: finds equal keys among the keys with the same upper hash bits, in a small hash table.
 
 use super::chunk::{CHUNK, Chunk, DedupFinder};
 use super::prefetch;
@@ -49,7 +49,7 @@ impl DedupPart {
         Ok(())
     }
 
-    /// Sets each item except the first with its key to that first item.
+    /// Sets each item to the first item with the same key. The first items themselves stay unchanged.
     pub(super) fn merge(&mut self, parts: usize, of_item: &[AtomicU32]) -> Result<()> {
         let slots = (SLOTS * self.keys.len()).next_power_of_two();
         self.table.clear();
@@ -59,7 +59,7 @@ impl DedupPart {
         let used_bits = parts.trailing_zeros();
         let shift = 32 - slots.trailing_zeros().min(32);
         let mut stores = Stores { of_item, waiting: [(0, 0); WAITING], count: 0 };
-        // Bounds the number of probes, so that time is linear for any input: keys that collide too often are sorted
+        // Limits the number of probes, so that no input takes quadratic time. Keys that collide too often are sorted
         // instead. Typical keys take a sixth of a probe each.
         let mut steps = 2 * self.keys.len();
         for (index, &key) in self.keys.iter().enumerate() {
@@ -94,9 +94,9 @@ impl DedupPart {
         let keys = &self.keys;
         let order = &mut self.table;
         order.clear();
-        // Does not allocate: the table has capacity for `SLOTS` times as many.
+        // Does not allocate: the table has capacity for `SLOTS` times as many entries.
         order.extend(0..keys.len() as u32);
-        // By index among equal keys: the first item represents the others.
+        // Equal keys are sorted by index, so that the first item represents the other items.
         order.sort_unstable_by_key(|&index| (keys[index as usize], index));
         for same in order.chunk_by(|&a, &b| keys[a as usize] == keys[b as usize]) {
             for &index in &same[1..] {
@@ -111,7 +111,8 @@ impl DedupPart {
 /// Number of buffered stores.
 const WAITING: usize = 32;
 
-/// Buffers scattered stores while their cache lines are prefetched: a mesh in random order misses the cache at each.
+/// Buffers scattered stores while their cache lines are prefetched: a mesh in random order misses the cache at each
+/// store.
 struct Stores<'a> {
     of_item: &'a [AtomicU32],
     waiting: [(u32, u32); WAITING],

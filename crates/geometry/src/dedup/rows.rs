@@ -1,7 +1,7 @@
 //! Deduplicates rows of floats by their bits, except that 0 equals -0 and NaN is unequal to everything.
 //!
-//! A key has 64 bits, so rows of three floats take two rounds: the first numbers pairs of the first two floats, the
-//! second pairs of that number and the third float.
+//! A key has 64 bits, so rows of three floats take two rounds: the first round numbers pairs of the first two floats,
+//! and the second round numbers pairs of that number and the third float.
 
 use super::{BATCH, Dedup, DedupKey, Items, Unique};
 use polyhaul_model::error::Result;
@@ -50,7 +50,7 @@ pub fn number_joined(
     Ok(unique)
 }
 
-/// Returns the bits to compare; `None` for NaN, which is unequal to everything.
+/// Returns the bits to compare, or `None` for NaN, which is unequal to everything.
 #[inline]
 fn bits(part: f32) -> Option<u32> {
     // Adding 0 turns -0 into 0.

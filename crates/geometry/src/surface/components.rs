@@ -1,19 +1,19 @@
 //! Connected components of positions: a union-find forest that threads join without locks.
 //!
-//! Roots are only joined to lower roots, so the final root of a component is its lowest position, whatever the order of
-//! faces. Path halving may replace a parent with a stale ancestor, which is still an ancestor.
+//! Roots are only joined to lower roots, so the final root of a component is its lowest position, regardless of the
+//! order of faces. Path halving may replace a parent with a stale ancestor, which is still an ancestor.
 
 use polyhaul_pipeline::arrays::as_atomics;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A forest of positions.
 pub(super) struct Components<'a> {
-    /// Per position: its parent plus 1; 0 if no face uses it.
+    /// Per position: its parent plus 1, or 0 if no face uses it.
     parents: &'a [AtomicU32],
 }
 
 impl Components<'_> {
-    /// Creates a forest of unused positions; `parents` must be zero.
+    /// Creates a forest of unused positions. All `parents` must be 0.
     pub(super) fn new(parents: &mut [u32]) -> Components<'_> {
         Components { parents: as_atomics(parents) }
     }
@@ -22,13 +22,13 @@ impl Components<'_> {
     #[inline]
     pub(super) fn mark(&self, position: u32) {
         let parent = &self.parents[position as usize];
-        // Most are already marked, and a load is cheaper than a shared store.
+        // Most positions are already marked, and a load is cheaper than a shared store.
         if parent.load(Ordering::Relaxed) == 0 {
             parent.store(position + 1, Ordering::Relaxed);
         }
     }
 
-    /// Joins the components of two used positions; returns a position near the common root.
+    /// Joins the components of two used positions, and returns a position near the common root.
     #[inline]
     pub(super) fn join(&self, a: u32, b: u32) -> u32 {
         let mut a = self.root(a);

@@ -1,5 +1,5 @@
 //! Groups the half-edges of a shard into edges and finds the faulty edges. Positions are numbered as in `places`: equal
-//! ones have the same number.
+//! positions have the same number.
 
 use super::components::Components;
 use super::sides::{SideCounts, SortedSide, SortedSides, SurfaceCut, SurfaceFaces};
@@ -9,7 +9,8 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 
 /// Maximum number of half-edges at a position for insertion sort.
 const FEW: usize = 16;
-/// Flags in the tag of a half-edge: it is the key of its face; it goes from the higher to the lower position.
+/// Flags in the tag of a half-edge: whether it is the key of its face, and whether it goes from the higher to the lower
+/// position.
 const IS_KEY: u64 = 2;
 const IS_BACKWARD: u64 = 1;
 

@@ -28,9 +28,9 @@ use polyhaul_pipeline::options::RunOptions;
 use sides::{SideCounts, SurfaceCut, SurfaceFaces};
 use std::ops::Range;
 
-/// Limit on faces per check: face numbers are packed with two flags.
+/// Limit on the number of faces per check: face indices are packed with two flags.
 const MAX_FACES: usize = 1 << 30;
-/// Maximum index span, in positions per corner; a section that exceeds it is renumbered first.
+/// Maximum index span, in positions per corner. If faces exceed it, their positions are renumbered first.
 const MAX_SPAN: usize = 8;
 
 /// The positions of a mesh that count as one position of its surface.
@@ -58,7 +58,7 @@ pub struct Surface {
     pub edges: u64,
     /// The number of connected components of these faces. Components share no position.
     pub components: u64,
-    /// Edges used by one face, in its direction.
+    /// Edges used once, in the direction of their face.
     pub open_edges: Vec<[u32; 2]>,
     /// Edges used more than twice, the lower position first.
     pub non_manifold_edges: Vec<[u32; 2]>,
@@ -75,12 +75,12 @@ pub struct Surface {
     pub volume: f64,
     /// Positions minus edges plus faces, counting only faces with at least three distinct positions.
     pub euler_number: i64,
-    /// The bounding box of the finite positions; `None` if there are none.
+    /// The bounding box of the finite positions, or `None` if there are none.
     pub bounds: Option<Bounds<f64>>,
 }
 
-/// Checks the surface that the faces of a mesh form for open and non-manifold edges and for flipped, duplicate and
-/// degenerate faces, and measures it.
+/// Checks the surface that a range of a mesh's faces forms for open and non-manifold edges and for flipped, duplicate
+/// and degenerate faces, and measures it.
 ///
 /// Faces with fewer than three distinct positions are listed as degenerate and have no edges, so that the faces on both
 /// sides of a collapsed triangle are neighbors.
@@ -173,7 +173,7 @@ fn check_range(faces: &Elements, range: &Range<usize>) -> Result<()> {
     }
 }
 
-/// Returns the index range of the corners of `faces`; `None` without corners.
+/// Returns the range of the position indices that `faces` use, or `None` if they have no corners.
 fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>> {
     let offsets = &mesh.faces.offsets[..];
     if faces.is_empty() {
@@ -191,8 +191,8 @@ fn index_span(mesh: &Mesh, faces: &Range<usize>) -> Result<Option<Range<usize>>>
     Ok(Some(low as usize..high as usize + 1))
 }
 
-/// Copies faces into a mesh with only the positions that they use; returns that mesh, and the index in `mesh` of each
-/// of its positions.
+/// Copies faces into a new mesh with only the positions that they use. Returns the new mesh, and the index in `mesh` of
+/// each of its positions.
 fn compacted(mesh: &Mesh, faces: &Range<usize>) -> Result<(Mesh, Vec<u32>)> {
     let offsets = &mesh.faces.offsets[faces.start..=faces.end];
     let first = offsets[0];

@@ -52,7 +52,7 @@ impl SurfacePlaces {
         self.count
     }
 
-    /// Returns the place of each position, relative to the start; `None` if places are positions.
+    /// Returns the place of each position, relative to the start, or `None` if each position is a place of its own.
     pub(crate) fn numbers(&self) -> Option<&[u32]> {
         self.unique.as_ref().map(|unique| &unique.of_item[..])
     }
@@ -67,7 +67,7 @@ impl SurfacePlaces {
         self.start + self.unique.as_ref().map_or(place, |unique| unique.first[place as usize])
     }
 
-    /// Returns the center of the bounding box; the origin if it is `None`.
+    /// Returns the center of the bounding box, or the origin if there is no bounding box.
     pub(super) fn center(&self) -> Vector {
         // Halved before adding: the sum of two large coordinates could overflow.
         let center = self.bounds.map(|bounds| add(scale(bounds.min, 0.5), scale(bounds.max, 0.5)));
@@ -77,7 +77,7 @@ impl SurfacePlaces {
 
 /// A position compared by bits.
 pub(super) trait PlaceCoordinates: Copy + Sync {
-    /// Returns the bits of a coordinate; `None` for NaN. 0 and -0 have the same bits.
+    /// Returns the bits of a coordinate, or `None` for NaN. 0 and -0 have the same bits.
     fn bits(self, axis: usize) -> Option<u64>;
 }
 
@@ -128,10 +128,11 @@ impl<T: PlaceCoordinates> Items for Hashed<'_, T> {
     }
 }
 
-/// Numbers equal positions; `None` if all are distinct.
+/// Numbers positions so that equal positions have the same number. Returns `None` if all positions are distinct.
 ///
-/// Positions are numbered by a 64-bit hash in one round, then compared with the first position of the same hash. Only
-/// on a mismatch, a collision by chance (1 in 2^64) or by malice, are they numbered exactly, in one round per 32 bits.
+/// Positions are numbered by a 64-bit hash in one round, then compared with the first position of the same hash. A
+/// mismatch is a hash collision, by chance (1 in 2^64) or by malice. Only then are positions numbered exactly, in one
+/// round per 32 bits.
 fn numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Option<Unique>> {
     let mut unique = Unique::default();
     Dedup::new().run(&Hashed(rows), run.worker_threads(), &run.cancel, &mut unique)?;

@@ -1,5 +1,5 @@
 //! Collects the half-edges of faces, called sides, sorted by shard of the lower position. Positions are numbered as in
-//! `places`: equal ones have the same number.
+//! `places`: equal positions have the same number.
 //!
 //! Positions are split into ranges, called shards, and faces into chunks. The half-edges of each chunk are counted
 //! first, so that a counting sort can write all of them into one shared array.
@@ -17,7 +17,8 @@ const CHUNK_FACES: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 /// Minimum number of positions per shard: its edges fit in the L2 cache.
 const SHARD_POSITIONS: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
 const MAX_SHARDS: usize = 256;
-/// Half-edges sorted per round, 24 MiB; more if the surface would need more than about [`MAX_ROUNDS`] rounds.
+/// Target number of half-edges sorted per round: 24 MiB. It is higher if the surface would otherwise need more than
+/// about [`MAX_ROUNDS`] rounds.
 const ROUND_SIDES: usize = if cfg!(test) { 1 << 5 } else { 1 << 21 };
 const MAX_ROUNDS: usize = 4;
 
@@ -68,7 +69,7 @@ pub(super) struct SurfaceFaces<'a> {
 
 impl<'a> SurfaceFaces<'a> {
     pub(super) fn new(faces: &'a Elements, range: Range<usize>, places: &'a SurfacePlaces) -> SurfaceFaces<'a> {
-        // Slices: a shared `Array` is resolved at each access.
+        // Borrowed as slices, because a shared `Array` calls its owner at each access.
         let offsets = &faces.offsets[range.start..=range.end];
         SurfaceFaces {
             offsets,
@@ -106,7 +107,7 @@ impl<'a> SurfaceFaces<'a> {
                 if a == b || b == c || a == c {
                     return PlaceUses::Few;
                 }
-                // The key is the half-edge between the two lowest positions: the one that does not contain the highest.
+                // The key is the half-edge between the two lowest positions, which does not touch the highest position.
                 see(Side { from: a, to: b, is_key: c > a && c > b });
                 see(Side { from: b, to: c, is_key: a > b && a > c });
                 see(Side { from: c, to: a, is_key: b > c && b > a });
@@ -131,8 +132,9 @@ impl<'a> SurfaceFaces<'a> {
         }
     }
 
-    /// Returns the positions of a face that uses each once, in canonical order: from the lowest position toward the
-    /// lower of its neighbors. The result is equal for faces with the same positions in the same or opposite order.
+    /// Returns the positions of a face that uses each position once, in canonical order: from the lowest position
+    /// toward the lower of its neighbors. The result is equal for faces with the same positions in the same or opposite
+    /// order.
     pub(super) fn cycle(&self, face: usize) -> impl Iterator<Item = u32> {
         let corners = self.corners(face);
         let count = corners.len();
@@ -292,7 +294,7 @@ impl<'a> SortedSides<'a> {
         SortedSides { counts, shards: 0..0, sides: Vec::new() }
     }
 
-    /// Sorts the half-edges of a range of shards, replacing the previous ones.
+    /// Sorts the half-edges of a range of shards, and replaces the previously sorted half-edges.
     pub(super) fn sort(&mut self, faces: &SurfaceFaces<'_>, cut: &SurfaceCut<'_>, shards: Range<usize>) -> Result<()> {
         let lengths = self.counts.rows().map(|row| (row[shards.end] - row[shards.start]) as usize);
         let count = lengths.clone().sum();

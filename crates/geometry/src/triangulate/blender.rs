@@ -2,9 +2,9 @@
 //!
 //! Derived from `testdata/obj/blender/opt_triangulated*.npz` and the files next to them. For a quad with the corners c0
 //! to c3, the diagonal c0-c2 results in (c0, c2, c3) in the slot of the quad and (c0, c1, c2) at the end of the mesh;
-//! c1-c3 results in (c1, c3, c0) and (c1, c2, c3). For a larger polygon, one triangle stays in its slot; its corners
-//! are chosen by the ear clipper of this crate, not as in Blender. Values are not moved or merged: normals remain those
-//! of the original mesh.
+//! c1-c3 results in (c1, c3, c0) and (c1, c2, c3). For a larger polygon, one triangle stays in the polygon's slot. The
+//! triangles are chosen by the ear clipper of this crate, not as in Blender. Values are neither moved nor merged, so
+//! normals are the same as in the original mesh.
 
 use super::{Point, TriangleMap};
 use crate::linear::{cross, dot, subtract};
@@ -27,12 +27,12 @@ pub(super) fn is_shown_at_second([a, b, c, d]: [[f32; 3]; 4]) -> bool {
     dot(cross(subtract(b, a), diagonal), cross(subtract(d, a), diagonal)) > 0.0
 }
 
-/// Returns whether the diagonal is c1-c3: the one whose two triangles, projected onto the plane parallel to both
-/// diagonals, have the larger sum of area divided by perimeter, and c1-c3 on a tie. A diagonal along which the
-/// triangles face away from each other is rejected. If both diagonals are rejected, or if they are parallel, the
-/// diagonal is c0-c2.
+/// Returns whether Blender's exporters cut a quad along c1-c3. They use the diagonal whose two triangles, projected
+/// onto the plane parallel to both diagonals, have the larger sum of area divided by perimeter, or c1-c3 on a tie. A
+/// diagonal along which the triangles face away from each other is rejected. If both diagonals are rejected, or if they
+/// are parallel, the diagonal is c0-c2.
 ///
-/// This explains 304 of the 305 quads of the test files (the diagonals of the last one have the same length up to
+/// This explains 304 of the 305 quads of the test files (the diagonals of the last quad have the same length up to
 /// rounding), and all random quads that `surfaces/blender/tests` exports from Blender, flat and bent.
 fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     let normal = cross(subtract(a, c), subtract(b, d));
@@ -79,10 +79,11 @@ pub(super) fn sections(mesh: &Mesh, objects: &mut dyn Iterator<Item = &Object>) 
     Ok(borders)
 }
 
-/// Returns the triangles of a mesh in Blender's order: one of each face in its slot, the others after the last face of
-/// its section.
+/// Returns the triangles of a mesh in Blender's order: one triangle of each face in the face's slot, and its other
+/// triangles after the last face of the section.
 ///
-/// The triangle in the slot is the first of a quad, and the last of a larger polygon: the one left after all ears.
+/// The triangle in the slot is the first of a quad, and the last of a larger polygon, which is left after all ears are
+/// cut off.
 pub(super) fn order(map: &TriangleMap, sections: &[u32], triangles: usize) -> Result<Vec<u32>> {
     let mut order = Vec::new();
     order.try_reserve_exact(triangles).map_err(|_| Error::memory("triangles"))?;

@@ -13,16 +13,16 @@ use polyhaul_pipeline::options::Cancel;
 use std::collections::VecDeque;
 
 /// A triangle is a sliver if twice its area, divided by the sum of its squared sides, is below this. Half a square has
-/// 0.25; a straight line rounded to `f32` is below.
+/// 0.25. Collinear points rounded to `f32` are below the limit.
 const SLIVER: f64 = 1e-5;
-/// Up to this many corners, blocking ones are tracked in a 64-bit mask.
+/// Up to this many corners, blocking corners are tracked in a 64-bit mask.
 const FEW: usize = 64;
 /// Budget of corner examinations, per corner of the polygon.
 pub(super) const LOOKS_PER_CORNER: u64 = 1000;
-/// Memory is freed after polygons with more corners.
+/// Memory is freed after a polygon with more corners than this.
 const KEPT_CORNERS: usize = 1 << 16;
 
-/// Cuts polygons; reuses its memory.
+/// Cuts polygons, and reuses its memory from one polygon to the next.
 #[derive(Default)]
 pub(super) struct Clipper {
     /// The projected corners; counterclockwise is positive.
@@ -34,7 +34,7 @@ pub(super) struct Clipper {
     few: u64,
     nearby: Nearby,
     looks_left: u64,
-    /// Examinations per corner, for polygons of any size; by default only large ones are limited.
+    /// Limit of examinations per corner, for polygons of any size. `None` limits only large polygons.
     max_looks: Option<u64>,
     /// Number of polygons that reached the limit.
     pub(super) unfinished: u64,
@@ -70,7 +70,7 @@ enum EarShape {
 }
 
 impl Clipper {
-    /// Creates a clipper with a limit of examinations per corner, for polygons of any size; `None` limits only large
+    /// Creates a clipper with a limit of examinations per corner, for polygons of any size. `None` limits only large
     /// polygons.
     pub(super) fn limited(max_looks: Option<u64>) -> Clipper {
         Clipper { max_looks, ..Clipper::default() }
@@ -149,7 +149,7 @@ impl Clipper {
         Ok(())
     }
 
-    /// Returns the next corner to cut off; `None` if no corner is convex.
+    /// Returns the next corner to cut off, or `None` if no corner is convex.
     fn next_tip(&mut self) -> Option<u32> {
         loop {
             let tier = self.tiers.iter().position(|tier| !tier.is_empty())?;
@@ -283,7 +283,7 @@ fn fan(triangles: &mut [u32]) {
     }
 }
 
-/// Projects a polygon onto its best-fit plane; returns `false` if it has none.
+/// Projects a polygon onto its best-fit plane. Returns `false` if it has none.
 ///
 /// Drops the coordinate of the largest normal component, which shears the plane: ears stay ears, and coordinates are
 /// unchanged if the plane is perpendicular to an axis.
@@ -293,7 +293,7 @@ fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Po
     let spans = || (1..count - 1).map(|i| cross(at(i), at(i + 1)));
     let sum = spans().fold([0.0; 3], add);
     let longest = || spans().fold([0.0; 3], |a, b| if dot(b, b) > dot(a, a) { b } else { a });
-    // The halves of a bow tie cancel out; any plane that contains it works.
+    // The two halves of a bow tie cancel out. Any plane that contains it works.
     let Some(normal) = unit(sum).or_else(|| unit(longest())) else {
         return false;
     };

@@ -1,7 +1,7 @@
 //! Triangulates polygons and updates everything that refers to faces.
 //!
-//! A face with n corners is replaced with n - 2 triangles, in face order: no corner is lost, however degenerate the
-//! face. Quads are cut here, larger polygons in `ears`, which projects them onto their best-fit plane.
+//! A face with n corners is replaced with n - 2 triangles, so no corner is lost, however degenerate the face is. Quads
+//! are cut in this file. Larger polygons are cut in `ears`, which projects them onto their best-fit plane.
 
 mod blender;
 mod ears;
@@ -32,7 +32,7 @@ pub struct TriangleMap {
 }
 
 impl TriangleMap {
-    /// Returns the triangles of a face; empty if the face is out of range.
+    /// Returns the triangles of a face, or an empty range if the face is out of range.
     pub fn triangles(&self, face: u32) -> Range<u32> {
         self.first_triangle(face)..self.first_triangle(face.saturating_add(1))
     }
@@ -43,7 +43,7 @@ impl TriangleMap {
         self.face_offsets.get(face).map_or(0, |&offset| offset - 2 * face as u32)
     }
 
-    /// Returns the face of a triangle; `None` if the triangle is out of range.
+    /// Returns the face of a triangle, or `None` if the triangle is out of range.
     pub fn face(&self, triangle: u32) -> Option<u32> {
         let faces = self.face_offsets.len().saturating_sub(1) as u32;
         if triangle >= self.first_triangle(faces) {
@@ -84,7 +84,7 @@ impl Triangles<'_> {
         Ok(Box::new(self.order.iter().map(move |&triangle| faces[triangle as usize] as usize)))
     }
 
-    /// Repeats the value of each face for its triangles; empty if there is not one value per face.
+    /// Repeats the value of each face for its triangles. Returns an empty array unless there is one value per face.
     fn per_triangle<T: Copy>(&self, per_face: &[T]) -> Result<Array<T>> {
         let mut result = Vec::new();
         if per_face.len() + 1 == self.map.face_offsets.len() {
@@ -156,9 +156,9 @@ enum CornerValues {
 /// The way in which faces are cut, and the order of their triangles.
 #[derive(Clone, Copy)]
 enum TriangulateStyle<'a> {
-    /// All triangles of a face in its place.
+    /// All triangles of a face take its place.
     InPlace(CornerValues),
-    /// Like Blender's OBJ and PLY exporters, with the boundaries of sections: see [`blender`].
+    /// Like Blender's OBJ and PLY exporters; see [`blender`]. Contains the boundaries of sections.
     Blender(&'a [u32]),
     /// In place, with quads cut as Blender displays them and exports them to STL.
     Shown,
@@ -174,14 +174,14 @@ struct BoundedWork {
     unfinished: AtomicU64,
 }
 
-/// Triangulates the faces of a mesh in place; its runs and curves are adapted.
+/// Triangulates the faces of a mesh in place, and adapts its runs and curves.
 ///
-/// Quads are cut along the shorter diagonal, or along the only one inside the quad. Larger polygons are ear-clipped in
-/// their best-fit plane, which handles concave polygons, including ones with holes joined by a bridge. A polygon that
-/// intersects itself still results in n - 2 triangles, some of which overlap or face backward. Triangles keep the
-/// winding of their face; the first corner of a triangle need not be the first of the face.
+/// Quads are cut along the shorter diagonal, or along the only diagonal inside the quad. Larger polygons are
+/// ear-clipped in their best-fit plane, which handles concave polygons, including polygons with holes joined by a
+/// bridge. A polygon that intersects itself still results in n - 2 triangles, some of which overlap or face backward.
+/// Triangles keep the winding of their face. The first corner of a triangle need not be the first corner of the face.
 ///
-/// Uvs and normals per corner or per face become indexed, as by [`crate::domains::index_attributes`].
+/// Per-corner and per-face uvs and normals become indexed, as in [`crate::domains::index_attributes`].
 ///
 /// Time is linear for faces of typical sizes and about n log n for a large polygon. The work per large polygon is
 /// capped at a thousand examined corners per corner, so that a malicious polygon takes about a microsecond per corner;
@@ -189,11 +189,11 @@ struct BoundedWork {
 /// thread, 150 bytes per corner of the largest face.
 ///
 /// On error, the faces are unchanged, but uvs and normals may already be indexed. Objects of a scene also refer to
-/// faces: for a mesh in a scene, use [`triangulate_scene`], or adapt the objects with the returned map.
+/// faces. For a mesh in a scene, use [`triangulate_scene`], or adapt the objects with the returned map.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] for indices out of range, faces with fewer than three corners, or offsets that do not fit the
+/// [`ErrorKind::Usage`] for indices out of range, faces with fewer than three corners, or offsets that do not match the
 /// corners; [`ErrorKind::Limit`] if the triangles would have 2^32 corners or more; [`ErrorKind::Memory`];
 /// [`ErrorKind::Cancelled`].
 ///
@@ -301,11 +301,11 @@ fn triangle_offsets(count: usize, threads: usize) -> Result<Array<u32>> {
     Ok(offsets.into())
 }
 
-/// Runs [`triangulate`] on all meshes of a scene; objects, runs and curves are adapted.
+/// Runs [`triangulate`] on all meshes of a scene, and adapts objects, runs and curves.
 ///
 /// # Errors
 ///
-/// See [`triangulate`]. Some meshes may already be triangulated; the scene is consistent nevertheless.
+/// See [`triangulate`]. Some meshes may then already be triangulated, but the scene is consistent.
 pub fn triangulate_scene(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Merged), options)
 }
@@ -319,9 +319,9 @@ pub fn triangulate_scene_positions(scene: &mut Scene, options: &RunOptions) -> R
     triangulate_meshes(scene, |_| TriangulateStyle::InPlace(CornerValues::Separate), options)
 }
 
-/// Runs [`triangulate_scene_positions`] within a work budget, for rendering: for all polygons with more than four
-/// corners together, about 64 steps per corner and 32 million more. Returns the number of polygons that reached the
-/// limit: their triangles can overlap.
+/// Runs [`triangulate_scene_positions`] within a work budget, for rendering. The total for polygons with more than four
+/// corners is about 64 steps per corner, plus 32 million. Returns the number of polygons that reached their limit;
+/// their triangles can overlap.
 ///
 /// # Errors
 ///
@@ -353,8 +353,8 @@ pub fn triangulate_scene_as_shown(scene: &mut Scene, options: &RunOptions) -> Re
 }
 
 /// Runs [`triangulate_scene`] along the diagonals and in the order of Blender's OBJ and PLY exporters, as far as these
-/// are known: one triangle of each face stays in its slot, the others follow the last face of the object, or of the
-/// faces with the same statements.
+/// are known. One triangle of each face stays in its slot. Its other triangles follow the last face of the object, or
+/// of the run of faces to which the same statements apply.
 pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> Result<()> {
     let mut objects: Vec<Vec<&Object>> = vec![Vec::new(); scene.meshes.len()];
     for object in paced(&scene.objects) {
@@ -369,7 +369,7 @@ pub fn triangulate_scene_as_blender(scene: &mut Scene, options: &RunOptions) -> 
     triangulate_meshes(scene, |mesh| TriangulateStyle::Blender(&sections[mesh]), options)
 }
 
-/// Triangulates all meshes, each in its own style: small ones in parallel, then each large one with all threads.
+/// Triangulates all meshes, each in its own style: small meshes in parallel, then each large mesh with all threads.
 fn triangulate_meshes<'a>(
     scene: &mut Scene,
     style: impl Fn(usize) -> TriangulateStyle<'a> + Sync,
@@ -463,7 +463,7 @@ fn triangle_count(faces: &Elements) -> Result<usize> {
     Ok(triangles)
 }
 
-/// Returns the old corner for each new one.
+/// Returns the original corner of each new corner.
 fn cut_faces(mesh: &Mesh, triangles: usize, style: TriangulateStyle<'_>, options: &RunOptions) -> Result<Vec<u32>> {
     let threads = options.worker_threads();
     let positions = mesh.local_positions()?;

@@ -75,7 +75,7 @@ impl Nearby {
         Branch { node: 0, first_leaf: 0, leaves: self.order.len().div_ceil(LEAF_CORNERS) }
     }
 
-    /// Splits at the median along the longer side, so the depth is logarithmic in the number of corners.
+    /// Splits near the median along the longer side, so the depth is logarithmic in the number of corners.
     fn build_branch(&mut self, points: &[Point<2>], branch: Branch) {
         let order = &mut self.order[branch.corners(points.len())];
         let mut low = [f64::INFINITY; 2];
@@ -96,12 +96,13 @@ impl Nearby {
         let axis = usize::from(high[1] - low[1] > high[0] - low[0]);
         let key = |&corner: &u32| points[corner as usize][axis];
         let children = branch.children();
-        // At a multiple of a leaf: only the last leaf is partial, so a branch's corners follow from its leaves.
+        // Splits at a multiple of the leaf size: only the last leaf is partial, so a branch's leaves determine its
+        // corners.
         order.select_nth_unstable_by(children[0].leaves * LEAF_CORNERS, |a, b| key(a).total_cmp(&key(b)));
         children.into_iter().for_each(|child| self.build_branch(points, child));
     }
 
-    /// Activates or deactivates a corner, whose state must change.
+    /// Activates or deactivates a corner. The corner must be in the opposite state.
     pub(super) fn set_active(&mut self, corner: u32, active: bool) {
         let leaf = self.leaves[corner as usize] as usize;
         let mut branch = self.root();
@@ -116,8 +117,8 @@ impl Nearby {
         }
     }
 
-    /// Returns whether `hits` is true for a corner near the triangle. Each examined node and corner counts against
-    /// `looks_left`; returns `false` once that is 0.
+    /// Returns whether `hits` is true for a corner near the triangle. Each examined node and corner is deducted from
+    /// `looks_left`. Returns `false` once that is 0.
     pub(super) fn any_in(&self, triangle: &[Point<2>; 3], looks_left: &mut u64, hits: impl Fn(u32) -> bool) -> bool {
         let mut stack = [self.root(); MAX_LEVELS];
         let mut height = 1;

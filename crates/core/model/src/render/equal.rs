@@ -1,5 +1,6 @@
 //! Compares two scenes by content. The segments of equal scenes may be split differently, and their transforms and
-//! attributes may be in a different order. Two transforms are equal if they consist of the same steps.
+//! attributes may be in a different order. Two transforms are equal if they consist of the same steps, starting at the
+//! last step that replaces the current transform, if any.
 
 use super::{
     Entity, Instance, Material, MaterialUse, Motion, Name, ObjectDefinition, Parameter, ParameterValues, Parameters,
@@ -8,8 +9,8 @@ use super::{
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-/// Decides whether two file names refer to the same file. Each argument is a pair: the folder of the file that contains
-/// the name, and the name.
+/// Decides whether two file names refer to the same file. The argument contains a pair for each name: the folder of the
+/// file that contains the name, and the name.
 pub(crate) type SameFile<'a> = &'a dyn Fn([(&str, &str); 2]) -> bool;
 
 /// The two scenes being compared.
@@ -22,7 +23,7 @@ struct RenderComparison<'a> {
     attributes: RefCell<HashSet<(u32, u32)>>,
 }
 
-/// Numbers transforms by content: those with the same steps have the same number.
+/// Numbers transforms by content: equal transforms have the same number.
 #[derive(Default)]
 struct TransformIds {
     /// Keyed by the parent's number, the kind of step, and the bits of its values.
@@ -55,7 +56,7 @@ impl TransformIds {
     }
 }
 
-/// Returns the number of a transform, given the numbers of its scene; 0 is the identity.
+/// Returns the number of a transform, given the numbers of all transforms in its scene. The identity has the number 0.
 fn id_of(ids: &[u32], transform: Transform) -> u32 {
     ids.get(transform.0 as usize).copied().unwrap_or(0)
 }
@@ -81,7 +82,7 @@ impl PartialEq for Render {
 }
 
 impl Render {
-    /// Returns whether both scenes are equal; `same_file` compares file names that differ as text.
+    /// Returns whether both scenes are equal. `same_file` compares file names that differ as text.
     pub fn is_same(&self, other: &Render, same_file: SameFile<'_>) -> bool {
         let transforms = TransformIds::new(self, other);
         let attributes = RefCell::new(HashSet::new());

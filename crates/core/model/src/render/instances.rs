@@ -1,7 +1,7 @@
 //! Instances of objects, stored compactly: about a hundred bytes each, including a matrix of twelve numbers.
 //!
 //! Instances whose matrices are consecutive in a segment, as in files with one matrix per instance, form a run, which
-//! stores the data that they share once.
+//! stores their shared data once.
 
 use super::{Motion, Render, Step, StepKind, Transform};
 use std::ops::Range;
@@ -37,7 +37,7 @@ pub enum Placing {
         step: StepKind,
         /// The segment with the matrices.
         segment: u32,
-        /// The index of the first matrix in the segment's doubles.
+        /// The index in the segment's doubles at which the first matrix starts.
         at: u32,
     },
 }
@@ -79,7 +79,7 @@ impl Render {
         self.instances_in(0..self.instances.len())
     }
 
-    /// Returns a range of the instances in file order.
+    /// Returns the instances in `range`, in file order.
     pub fn instances_in(&self, range: Range<usize>) -> impl Iterator<Item = Instance> {
         let runs = &self.instances.runs;
         let mut run = runs.partition_point(|run| run.first as usize <= range.start).saturating_sub(1);

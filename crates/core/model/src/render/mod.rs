@@ -1,9 +1,9 @@
 //! Scenes for a renderer, as in pbrt-v4: shapes, instances, lights, media and a camera.
 //!
-//! A [`Render`] is plain data. Entities refer to other entities by [`Name`]. Their parameters are stored in segments,
-//! one per chunk of text, and accessed through [`Parameters`]. The transform of an entity is a node in a tree of steps,
-//! kept as written in the file; for the product of its steps, see `polyhaul_pbrt::places::places64`. Two scenes are
-//! equal if their content is, regardless of how the text was split.
+//! A [`Render`] is plain data. Entities refer to each other by [`Name`] or by index. Their parameters are stored in
+//! segments, one per chunk of text, and accessed through [`Parameters`]. The transform of an entity is a node in a tree
+//! of steps, kept as written in the file; for the product of its steps, see `polyhaul_pbrt::places::places64`. Two
+//! scenes are equal if their content is, regardless of how the text was split.
 
 mod equal;
 mod instances;
@@ -54,8 +54,8 @@ impl Motion {
     }
 }
 
-/// The operation of a node on its parent's transform. Each number is the nearest f64 of the text, adjusted so that
-/// rounding it to f32 yields the nearest f32 of the text.
+/// The operation of a node on its parent's transform. Each number is the f64 nearest to the number in the text,
+/// adjusted so that rounding it to f32 yields the f32 nearest to the number in the text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// `Translate`: x, y, z.
@@ -161,8 +161,8 @@ pub struct Texture {
 /// A material.
 #[derive(Clone, Copy, Debug)]
 pub struct Material {
-    /// The entity. Its name is the class of an unnamed material, or the name of a named one, whose class is the
-    /// parameter `type`.
+    /// The entity. Its name is the class of an unnamed material, or the name of a named material. The class of a named
+    /// material is the parameter `type`.
     pub entity: Entity,
     /// Whether it is a named material (`MakeNamedMaterial`).
     pub is_named: bool,
@@ -266,7 +266,7 @@ pub struct Render {
     pub area_lights: Vec<Entity>,
     /// State shared by many shapes.
     pub states: Vec<ShapeState>,
-    /// The objects of instances in file order, then missing ones.
+    /// The objects of instances in file order, then missing objects.
     pub objects: Vec<ObjectDefinition>,
     /// The instances.
     pub instances: Instances,
@@ -329,7 +329,7 @@ impl Render {
         Parameters::new(self, entity.parameters)
     }
 
-    /// Returns a transform's step and parent; `None` for the identity.
+    /// Returns a transform's parent and step, or `None` for the identity.
     pub fn step(&self, transform: Transform) -> Option<(Transform, Step)> {
         let node = self.nodes.get(transform.0 as usize)?;
         Some((Transform(node.parent), self.step_of(node.step, node.segment, node.at)))
@@ -345,7 +345,7 @@ impl Render {
         Transform(index as u32)
     }
 
-    /// Returns the index of a node; `None` for the identity.
+    /// Returns the index of a node, or `None` for the identity.
     pub fn transform_index(&self, transform: Transform) -> Option<usize> {
         let index = transform.0 as usize;
         (index < self.nodes.len()).then_some(index)
@@ -423,8 +423,8 @@ impl<'a> Shape<'a> {
         Motion { start, end: self.render.end_of(self.index).unwrap_or(start) }
     }
 
-    /// Returns the index of its mesh in [`crate::Scene::meshes`]; `None` for shapes other than meshes, and for meshes
-    /// that were not loaded.
+    /// Returns the index of its mesh in [`crate::Scene::meshes`], or `None` for shapes other than meshes, and for
+    /// meshes that were not loaded.
     pub fn mesh(&self) -> Option<usize> {
         let meshes = &self.render.meshes;
         let at = meshes.binary_search_by_key(&(self.index as u32), |&(shape, _)| shape).ok()?;

@@ -30,9 +30,9 @@ pub enum ParameterType {
     Texture,
     /// `rgb`.
     Rgb,
-    /// `blackbody`: in kelvins.
+    /// `blackbody`: a temperature in kelvins.
     Blackbody,
-    /// `spectrum`: pairs of wavelength and value, the name of a spectrum, or the name of a file with one.
+    /// `spectrum`: wavelength-value pairs, the name of a predefined spectrum, or the name of a file that contains one.
     Spectrum,
 }
 
@@ -73,7 +73,7 @@ impl ParameterType {
         }
     }
 
-    /// Returns the number of components per value, such as 3 for a point; 1 for types that are not numbers.
+    /// Returns the number of components per value, such as 3 for a 3D point, or 1 for types that are not numbers.
     pub fn width(self) -> usize {
         match self {
             ParameterType::Point2 | ParameterType::Vector2 | ParameterType::Spectrum => 2,
@@ -138,7 +138,7 @@ pub struct ExactValues {
     pub doubles: u32,
 }
 
-/// The values of a chunk of text. Names are indices into the segment's own table.
+/// The values from one chunk of text. Names are indices into the segment's own table.
 #[derive(Clone, Debug, Default)]
 pub struct Segment {
     /// The segment's table of names: the scene's name for each index.
@@ -164,7 +164,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Returns the double-precision values of a range of floats; empty if they are not stored.
+    /// Returns the double-precision values of a range of floats, or an empty slice if they are not stored.
     fn exact_values(&self, kind: ValueKind, range: &Range<usize>) -> &[f64] {
         if self.exact.is_empty() || kind != ValueKind::Floats {
             return &[];
@@ -197,7 +197,7 @@ pub struct Parameter<'a> {
     pub exact: &'a [f64],
 }
 
-/// Parameters of any entity whose strings are file names.
+/// Names of string parameters that contain file names, in entities of any kind.
 const FILE_PARAMETERS: [&str; 5] = ["filename", "lensfile", "aperture", "normalmap", "emissionfilename"];
 
 impl Parameter<'_> {
@@ -296,7 +296,7 @@ impl<'a> Parameters<'a> {
 }
 
 impl<'a> ParameterValues<'a> {
-    /// Returns the number of values; a point counts as three.
+    /// Returns the number of values. A 3D point counts as three.
     pub fn len(&self) -> usize {
         match self {
             ParameterValues::Floats(values) => values.len(),
@@ -311,7 +311,8 @@ impl<'a> ParameterValues<'a> {
         self.len() == 0
     }
 
-    /// Returns floats in groups of `N`, such as points or colors; `None` for other values.
+    /// Returns floats in groups of `N`, such as points or colors, without an incomplete last group. Returns `None` for
+    /// other values.
     pub fn rows<const N: usize>(&self) -> Option<&'a [[f32; N]]> {
         match self {
             ParameterValues::Floats(values) => Some(values.as_chunks().0),
@@ -319,7 +320,7 @@ impl<'a> ParameterValues<'a> {
         }
     }
 
-    /// Returns whether all values are equal; floats are compared by their bits.
+    /// Returns whether all values are equal. Floats are compared by their bits.
     pub(super) fn same(&self, other: &ParameterValues<'_>) -> bool {
         match (self, other) {
             (ParameterValues::Floats(a), ParameterValues::Floats(b)) => {

@@ -1,15 +1,15 @@
 //! A line longer than a share on its way from worker to worker, with the parts that were parsed ahead.
 //!
 //! A part that was parsed ahead leaves a gap. Its bytes are not passed on, because copying a list of several megabytes
-//! would touch as much fresh memory again (a sixth of the time of `read pbrt film` on two threads). In the rare case
-//! that they are needed, [`super::TextChunks::fill`] reads them again. This module neither reads nor parses.
+//! would touch as much fresh memory again (a sixth of the time of `read pbrt film` on two threads). In the rare case in
+//! which they are needed, [`super::TextChunks::fill`] reads them again. This module neither reads nor parses.
 
 use crate::huge;
 use polyhaul_model::error::{Error, Result, try_push};
 use std::any::Any;
 use std::ops::Range;
 
-/// Parses as much as possible of `range` in a padded text; the range is part of one line. The bytes around the parsed
+/// Parses as much as possible of `range` in a padded text. The range is part of one line. The bytes around the parsed
 /// part become adjacent.
 pub type WorkAhead = Box<dyn Fn(&[u8], Range<usize>) -> Option<ParsedAhead> + Send + Sync>;
 

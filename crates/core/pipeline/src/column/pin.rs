@@ -1,7 +1,7 @@
 //! A column that stays in place while one thread writes to several columns alternately.
 //!
 //! [`Column::write`] locks the column for one range at a time. Rows with dozens of columns are written a few rows at a
-//! time, while these are in the L1 cache; pinning locks each column once for all of these writes.
+//! time, while these rows are in the L1 cache. Pinning locks each column once for all of these writes.
 
 use super::{Column, ColumnCell};
 use crate::sync::RwLockReadGuard;

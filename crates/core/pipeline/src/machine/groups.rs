@@ -15,14 +15,15 @@ const UNLIMITED_BYTES: u64 = 1 << 62;
 pub(super) struct Groups {
     /// The root of the file system; tests use their own.
     root: PathBuf,
-    /// Folders of the groups that can limit CPU time; `memory` likewise.
+    /// Folders of the groups that can limit CPU time.
     cpu: Vec<PathBuf>,
+    /// Folders of the groups that can limit memory.
     memory: Vec<PathBuf>,
 }
 
 /// A mounted hierarchy.
 struct Mount<'a> {
-    /// Path in the hierarchy of the group that is mounted.
+    /// Path of the mounted group in the hierarchy.
     group: String,
     folder: String,
     /// Version 1: the names of its controllers. Version 2: `None`.
@@ -73,7 +74,7 @@ impl Groups {
         }
     }
 
-    /// Returns the available memory of the machine or, if less, of the group that has the least left.
+    /// Returns the available memory of the machine or, if less, the memory left in the group that has the least.
     pub(super) fn free_memory_bytes(&self) -> Option<u64> {
         let available = self.meminfo_bytes("MemAvailable:");
         let left = self.memory.iter().filter_map(|folder| MemoryUse::read(folder)).map(|memory| memory.free_bytes());
@@ -104,7 +105,7 @@ impl Groups {
 }
 
 impl<'a> Mount<'a> {
-    /// Parses a line of proc_pid_mountinfo(5); `None` if it does not mount control groups.
+    /// Parses a line of proc_pid_mountinfo(5). Returns `None` if it does not mount control groups.
     fn parse(line: &'a str) -> Option<Mount<'a>> {
         let (before, after) = line.split_once(" - ")?;
         let mut before = before.split(' ').skip(3).map(unescaped);
@@ -137,7 +138,7 @@ fn unescaped(text: &str) -> String {
         .fold(text.to_owned(), |text, (code, plain)| text.replace(code, plain))
 }
 
-/// Returns the CPU quota of a group in cores; `None` if it is unlimited.
+/// Returns the CPU quota of a group in cores, or `None` if it is unlimited.
 fn quota(folder: &Path) -> Option<f64> {
     let number = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse::<f64>().ok();
     let times = match std::fs::read_to_string(folder.join("cpu.max")) {
@@ -161,7 +162,7 @@ struct MemoryUse {
 }
 
 impl MemoryUse {
-    /// Reads the files of a group; `None` if its memory is unlimited.
+    /// Reads the memory files of a group. Returns `None` if its memory is unlimited.
     fn read(folder: &Path) -> Option<MemoryUse> {
         let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
         // "max" is not a number.

@@ -201,7 +201,7 @@ impl MappedArrays {
         Ok(moved.cast())
     }
 
-    /// Frees an array; returns `false` if it is not on disk.
+    /// Frees an array. Returns `false` if it is not on disk.
     pub fn unmap(&mut self, start: *mut u8) -> bool {
         let Some(number) = self.find(start) else { return false };
         let array = self.arrays[number];

@@ -1,6 +1,6 @@
 //! Small blocks in one unnamed mapped file, for example the names and lists of a million objects.
 //!
-//! A bump allocator cuts blocks of a few size classes from slabs; a freed block is reused for the next block of its
+//! A bump allocator cuts blocks of a few size classes from slabs. A freed block is reused for the next block of its
 //! class. Once a spill has ended, slabs without blocks in use are punched out of the file. The parent module decides
 //! which blocks are stored here. Nothing here allocates from the heap.
 
@@ -34,7 +34,7 @@ pub struct SpillBlocks {
     file: i32,
     /// Offset of the end of the last block cut.
     cut_bytes: usize,
-    /// First freed block of each class; each freed block holds the address of the next one.
+    /// First freed block of each class. Each freed block holds the address of the next freed block.
     freed: [usize; CLASS_COUNT],
     /// Number of blocks in use that start in each slab.
     used: [u32; SLAB_COUNT],
@@ -104,7 +104,7 @@ impl SpillBlocks {
         Ok(start as *mut u8)
     }
 
-    /// Cuts a new block from the current slab or the next one.
+    /// Cuts a new block from the current slab or the next slab.
     fn cut(&mut self, folder: i32, bytes: usize) -> io::Result<usize> {
         let mut start = self.cut_bytes;
         if start / SLAB_BYTES != (start + bytes - 1) / SLAB_BYTES {
@@ -134,7 +134,7 @@ impl SpillBlocks {
         Ok(())
     }
 
-    /// Frees a block of this size; `is_active` is whether a spill exists, so that the block may be reused.
+    /// Frees a block of this size. If `is_active` is set, a spill exists, and the block may be reused.
     ///
     /// # Safety
     /// The block comes from [`SpillBlocks::alloc`], with the same class, and is no longer used.
@@ -154,8 +154,8 @@ impl SpillBlocks {
         }
     }
 
-    /// Called once a spill has ended: releases the disk space of slabs without blocks in use, or the whole file if no
-    /// block is in use. Forgets freed blocks, because their slabs may be punched out from now on.
+    /// Releases the disk space of slabs without blocks in use, or the whole file if no block is in use. Forgets freed
+    /// blocks, because their slabs may be punched out from now on. Called once a spill has ended.
     pub fn finish(&mut self) {
         self.freed = [0; CLASS_COUNT];
         let bytes = MAPPED_BYTES.load(Relaxed);

@@ -1,10 +1,10 @@
 //! Decides which arrays and blocks are in memory and which are on disk.
 //!
 //! Large arrays are always counted, so that a new [`Spill`] takes the memory already in use into account. While a
-//! `Spill` exists, a new array that would exceed the limit for arrays becomes a mapped file ([`arrays`]), and an array
-//! that would exceed the limit by growing moves to such a file. Smaller blocks go to a shared file ([`blocks`]) while
-//! the process uses too much memory for anything other than mapped files ([`warden`]). Functions that the allocator
-//! calls do not allocate.
+//! `Spill` exists, a new array that would exceed the limit for arrays is allocated in a mapped file ([`arrays`]), and
+//! an array that would exceed the limit by growing moves to such a file. Smaller blocks go to a shared file
+//! ([`blocks`]) while the process uses too much memory for anything other than mapped files ([`warden`]). Functions
+//! that the allocator calls do not allocate.
 
 mod arrays;
 mod blocks;
@@ -28,7 +28,7 @@ const MIN_LARGE_BYTES: usize = 1 << 20;
 /// resident page as large as the system's read-ahead, up to 2 MiB: 120 MiB for splats, even right after a release.
 const FILE_BYTES: u64 = 168 << 20;
 
-/// Memory that any job may use before its small blocks go to disk, where its buffers would be slow.
+/// Minimum amount of memory that a job may use before its small blocks go to disk, where buffers would be slow.
 const MIN_OWN_BYTES: u64 = 32 << 20;
 
 /// Bytes of large arrays in memory.
@@ -57,7 +57,7 @@ fn lock_blocks() -> MutexGuard<'static, SpillBlocks> {
     BLOCKS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A running spill: owns the thread that releases the pages of arrays.
+/// A running spill. It owns the thread that releases the pages of arrays.
 #[derive(Debug)]
 pub struct Spill {
     _warden: Warden,
@@ -73,8 +73,8 @@ impl Spill {
         // Starting the warden must be the last step that can fail: dropping a warden joins its thread, which may be
         // waiting for the lock on `arrays`.
         let max_held_bytes = (memory / 2).min(memory.saturating_sub(FILE_BYTES).max(memory / 8));
-        // Arrays, plus a quarter of the limit for buffers. With small limits, one half is for arrays and blocks, the
-        // other for pages of files.
+        // Arrays, plus a quarter of the limit for buffers. With small limits, one half is for arrays and blocks, and
+        // the other half for pages of files.
         let max_own_bytes = (memory / 2).max(max_held_bytes + memory / 4).max(MIN_OWN_BYTES);
         let warden = Warden::start(memory, max_own_bytes).inspect_err(|_| arrays::close_folder(folder))?;
         MAX_HELD_BYTES.store(max_held_bytes, Relaxed);
@@ -155,7 +155,7 @@ fn note_full_disk(error: &io::Error) {
     }
 }
 
-/// Allocates a block on disk; `None` if there is no room or no `Spill`.
+/// Allocates a block on disk. Returns `None` if there is no room or no `Spill`.
 fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     let mut blocks = lock_blocks();
     // Read under the lock: otherwise a `Spill` that ends meanwhile would miss the block.
@@ -173,7 +173,7 @@ fn alloc_block(bytes: usize, zeroed: bool) -> Option<*mut u8> {
     Some(start)
 }
 
-/// Allocates a block that is not large: on disk while the process uses too much memory, if there is room; otherwise in
+/// Allocates a block that is not large: on disk if the process uses too much memory and there is room, and otherwise in
 /// memory.
 pub fn alloc_small(layout: Layout, zeroed: bool) -> *mut u8 {
     if warden::are_blocks_on_disk(layout.size())

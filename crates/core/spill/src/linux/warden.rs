@@ -1,7 +1,7 @@
 //! Keeps the process below its limit by releasing the pages of arrays on disk.
 //!
 //! Worker threads check the size of the process between pieces of work, and passes over many objects check it between
-//! objects (`paced`), but no more often than every [`PAUSE`], in which two threads touch a few megabytes. A separate
+//! objects (`paced`), but no more often than once per [`PAUSE`], in which two threads touch a few megabytes. A separate
 //! thread checks it during all other work. That thread alone would react too late: a pass over a million objects maps
 //! 64 KiB around each page that it reads, faster than pages are released.
 
@@ -41,7 +41,7 @@ static SIZES: AtomicI32 = AtomicI32::new(-1);
 /// Time of the last check by a worker, in nanoseconds of the monotonic clock.
 static CHECKED_NS: AtomicU64 = AtomicU64::new(0);
 
-/// The separate thread that checks the size of the process; dropping this stops it.
+/// The separate thread that checks the size of the process. Dropping this stops the thread.
 #[derive(Debug)]
 pub struct Warden {
     is_over: Arc<AtomicBool>,
@@ -97,7 +97,7 @@ pub fn relieve() {
     let last = CHECKED_NS.load(Relaxed);
     let is_due = now.saturating_sub(last) >= PAUSE.as_nanos() as u64;
     if is_due && CHECKED_NS.compare_exchange(last, now, Relaxed, Relaxed).is_ok() && is_too_large() {
-        // If another thread is releasing pages, this one waits rather than touching more of them meanwhile: a pass over
+        // If another thread is releasing pages, this thread waits instead of touching more pages meanwhile: a pass over
         // a million objects maps pages faster than they are released.
         let arrays = lock_arrays();
         if is_too_large() {
@@ -116,8 +116,8 @@ pub fn are_blocks_on_disk(bytes: usize) -> bool {
     state == ON_DISK
 }
 
-/// Checks the size of the process after every [`BLOCK_BYTES_PER_CHECK`] bytes of new blocks in this thread: blocks
-/// alone can fill the memory between other checks.
+/// Checks the size of the process after every [`BLOCK_BYTES_PER_CHECK`] bytes of new blocks in this thread, because
+/// blocks alone can fill the memory between other checks.
 fn count_block(bytes: usize) {
     thread_local! {
         static BYTES: Cell<usize> = const { Cell::new(0) };
