@@ -4,19 +4,21 @@
 //! - [`Pool`]: worker processes, each converting one [`Task`] at a time. If a worker crashes, or exceeds its memory or
 //!   time limit, its asset fails, but the run continues. A pool can also run an engine, one process that converts many
 //!   tasks at a time; if it crashes, the run fails.
-//! - [`Row`]: the result of one attempt at an asset, including its error, or the record that its outputs were removed.
+//! - [`Row`]: the result of one attempt to convert an asset, including its error, or the record that the outputs of an
+//!   asset were removed.
 //! - [`LogWriter`] and [`read_rows`]: the log of rows in the output folder, append-only and checksummed. To resume an
-//!   earlier run, a run needs nothing but this log and the outputs.
+//!   earlier run, a run needs only this log and the outputs.
 //! - [`write_manifest`]: the rows as one file, Parquet or JSON Lines, for people and other tools.
 //! - [`find_gone`]: assets whose source no longer exists, with their outputs.
 //! - [`Summary`]: totals over the rows.
 //!
-//! This crate never opens an asset and does not depend on its format. A worker is any program that reads tasks and
-//! prints rows, even one that forwards the tasks to a cluster. The command `batch` (in `surfaces/cli`) starts itself as
-//! the worker, and formats all text for users.
+//! This crate neither converts assets nor depends on their formats. A worker is any program that reads tasks and prints
+//! rows, even one that forwards the tasks to a cluster. The command `batch` (in `surfaces/cli`) starts itself as the
+//! worker, and formats all text for users.
 //!
-//! The state of a library is in the folder `.polyhaul` of the output folder or URL: the manifest, and the folder `log/`
-//! with one file per run until [`compact_logs`] merges them. Several runs may write concurrently, each to its own file.
+//! The state of a library is in the folder `.polyhaul` of the output folder or URL: the manifest with its fingerprint,
+//! the options of the runs, and the folder `log/` with one file per run until [`compact_logs`] merges them. Several
+//! runs may write concurrently, each to its own file.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

@@ -86,7 +86,7 @@ fn is_torn(line: &[u8]) -> bool {
     head.iter().enumerate().all(is_head) && is_start && is_one
 }
 
-/// Returns the length of the JSON value at the start of `bytes`; `None` if the value is incomplete or invalid.
+/// Returns the length of the JSON value at the start of `bytes`, or `None` if the value is incomplete or invalid.
 fn json_bytes(bytes: &[u8]) -> Option<usize> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     values.next()?.ok()?;

@@ -33,7 +33,8 @@ impl LogGuard {
         self.0.as_ref().is_none_or(|file| file.metadata().is_ok_and(|metadata| metadata.len() == bytes))
     }
 
-    /// Device and inode numbers of the locked file; `None` for objects in object stores and on systems other than Unix.
+    /// Device and inode numbers of the locked file, or `None` for objects in object stores and on systems other than
+    /// Unix.
     pub(crate) fn identity(&self) -> Option<FileIdentity> {
         self.0.as_ref().and_then(|file| identity(&file.metadata().ok()?))
     }
@@ -141,7 +142,7 @@ fn identity(_: &Metadata) -> Option<FileIdentity> {
     None
 }
 
-/// Locks a log file; `None` if a run is writing it, another merge has locked it, or it no longer exists.
+/// Locks a log file. Returns `None` if a run is writing it, another merge has locked it, or it no longer exists.
 ///
 /// # Errors
 /// If the file exists but cannot be opened.
@@ -168,11 +169,11 @@ pub(crate) fn take(path: &Path) -> io::Result<Option<LogGuard>> {
     Ok(is_free.then_some(LogGuard(Some(file.file))))
 }
 
-/// Excludes other merges of a library until dropped. On Windows only: elsewhere, a merge keeps the log locked that it
-/// replaces.
+/// Excludes other merges of a library until dropped, on Windows only. On other systems, a merge keeps a lock on the log
+/// that it replaces.
 pub(crate) struct MergeGuard(#[expect(dead_code, reason = "held until dropped")] Option<File>);
 
-/// Starts a merge; `None` if another one is running. `folder` must exist.
+/// Starts a merge. Returns `None` if another merge is running. `folder` must exist.
 ///
 /// # Errors
 /// I/O errors.

@@ -161,8 +161,8 @@ impl LogWriter {
     }
 }
 
-/// Returns a name unique to this run that sorts after those of earlier runs, as far as clocks agree. It includes random
-/// bits, since two containers on different machines may read the same time and have the same process ID.
+/// Returns a name unique to this run that sorts after the names of earlier runs, as far as clocks agree. It includes
+/// random bits, since two containers on different machines may read the same time and have the same process ID.
 fn new_name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let random = RandomState::new().hash_one(0) as u32;
@@ -186,7 +186,7 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 #[non_exhaustive]
 pub struct Damage {
     /// Number of lines with a wrong checksum, and of lines that are not rows. A torn last line does not count: a killed
-    /// run may leave one.
+    /// run may leave such a line.
     pub lines: u64,
     /// First file with a damaged line.
     pub first: Option<PathBuf>,
@@ -195,9 +195,9 @@ pub struct Damage {
 /// Passes the JSON of all rows of a library to `each`, in the order in which the runs started. `each` returns whether
 /// the JSON is a row; if not, the line counts as damaged.
 ///
-/// Clocks of machines differ, so this may not be the order of the attempts at an asset: compare their numbers, and of
-/// two attempts with the same number, let the one passed later count. A row may be passed more than once, with
-/// identical text: if logs are merged at the same time, or if a merge was killed.
+/// Clocks of machines differ, so the rows of an asset may not be in the order of its attempts: compare the attempt
+/// numbers. Of two rows with the same number, the one passed later counts. A row may be passed more than once, with
+/// identical text, if logs are merged at the same time or if a merge was killed.
 ///
 /// # Errors
 /// Errors of `each`, and [`ErrorKind::Io`] if the log cannot be listed or read. A library without a log is not an

@@ -1,7 +1,8 @@
-//! Writes the manifest: the rows of a library in one file, one row per attempt at an asset, for people and other tools.
+//! Writes the manifest: the rows of a library in one file, one row per attempt to convert an asset, for people and
+//! other tools.
 //!
-//! The format is Parquet with the feature `parquet`, otherwise JSON Lines. At most one row per asset has the status
-//! `done`: its last success. Earlier successes are `replaced`. Attempts before a removal are left out.
+//! The format is Parquet with the `parquet` feature, otherwise JSON Lines. At most one row per asset has the status
+//! `done`: its last success. Earlier successes are `replaced`. Removals and the attempts before them are left out.
 
 use crate::hash::{ByHash, name_hash};
 use crate::lines::each_block;
@@ -146,8 +147,9 @@ mod json_lines {
     }
 }
 
-/// Passes all rows with their status to `write` in groups, without repeated rows and attempts before a removal. Reads
-/// the log twice: first to find the last success of each asset. Rows added in between are skipped.
+/// Passes rows with their status to `write` in groups, except for repeated rows, removals, and attempts before a
+/// removal. Reads the log twice: the first pass finds the last success and the last removal of each asset. Rows added
+/// in between are skipped.
 pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Result<()>) -> Result<ManifestCounts> {
     let LastRows { last, mut lines } = last_rows(outputs)?;
     let mut group = Vec::new();
@@ -172,7 +174,8 @@ pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Resu
     Ok(ManifestCounts { rows, damage })
 }
 
-/// Passes all rows of a library to `each` with their status: `done`, `failed`, or `replaced` by a later success.
+/// Passes the rows of a library to `each` with their status: `done`, `failed`, or `replaced` by a later success. Leaves
+/// out removals and the attempts before them.
 ///
 /// # Errors
 /// Errors of `each`, and [`polyhaul::ErrorKind::Io`] if the log cannot be read.
@@ -201,7 +204,7 @@ struct LastRows {
 struct LastRow {
     /// Attempt number and line hash of the last success.
     success: (u32, u64),
-    /// Attempt number of the last removal; 0 if there was none.
+    /// Attempt number of the last removal, or 0 if there was none.
     pruned_attempt: u32,
 }
 

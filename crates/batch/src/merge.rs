@@ -72,7 +72,7 @@ fn take(file: &Path) -> Result<Option<LogGuard>> {
     lock::take(file).map_err(|error| io("opening", file, error))
 }
 
-/// The log that replaces the merged ones.
+/// The log that replaces the merged logs.
 struct JoinedLog<'a> {
     path: PathBuf,
     lines: BufWriter<Sink<'a>>,
@@ -81,8 +81,9 @@ struct JoinedLog<'a> {
 }
 
 impl JoinedLog<'_> {
-    /// Prepares to replace the first log, which preserves the order of the rows; `None` if that log is locked. In an
-    /// object store, the first log may be a segment that its run will remove, so the merged log gets a different name.
+    /// Prepares to replace the first log, which preserves the order of the rows. Returns `None` if that log is locked
+    /// or no longer exists. In an object store, the first log may be a segment that its run will remove, so the merged
+    /// log gets a different name.
     fn create(first: &Path) -> Result<Option<Self>> {
         let Some(guard) = take(first)? else { return Ok(None) };
         let stem = first.file_stem().unwrap_or_default().to_string_lossy();

@@ -33,7 +33,7 @@ pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
     sink.write_all(options.as_bytes()).and_then(|()| sink.finish()).map(drop).map_err(failed)
 }
 
-/// Loads the options stored under a hash; `None` if there are none, or if the hash is not hexadecimal.
+/// Loads the options stored under a hash. Returns `None` if there are none, or if the hash is not hexadecimal.
 pub fn kept_options(outputs: &Path, hash: &str) -> Option<String> {
     // Logs are untrusted: a hash must not name another file.
     if hash.is_empty() || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -126,7 +126,7 @@ fn doubles<W: Write + Send>(
     column::<DoubleType, W>(group, rows.iter().map(|(_, row)| value(row)))
 }
 
-/// Writes the next column: the values that are present, and definition levels that mark the missing ones.
+/// Writes the next column: the values that are present, and definition levels that mark the missing values.
 fn column<T: parquet::data_type::DataType, W: Write + Send>(
     group: &mut Group<'_, W>,
     values: impl Iterator<Item = Option<T::T>>,

@@ -1,7 +1,7 @@
 //! Lists the assets of a library and determines which to convert.
 //!
 //! A library may have a million assets, so an [`Asset`] is small (name, size, version), and the log is matched line by
-//! line. Files are listed, and their sizes and times looked up, but never opened.
+//! line. Files are listed, and their sizes and times looked up, but only files that may be prose are opened.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{Damage, io, read_rows};
@@ -71,7 +71,7 @@ pub struct Asset {
     pub bytes: Option<u64>,
     /// State according to the log.
     pub state: AssetState,
-    /// Number of the last attempt or removal in the log; 0 if there is none.
+    /// Number of the last attempt or removal in the log, or 0 if there is none.
     pub attempts: u32,
     /// Whether the last attempt used other options.
     has_other_options: bool,
@@ -118,7 +118,7 @@ pub struct Plan {
     pub assets: Vec<Asset>,
     /// Inputs: folders that were searched, or single files.
     pub(crate) roots: Vec<PathBuf>,
-    /// Inputs in which nothing was found, even without regard to the shard.
+    /// Inputs in which nothing was found for any shard.
     pub(crate) empty_roots: Vec<PathBuf>,
     /// Options hash of the last row with other options.
     other_options: String,
@@ -172,7 +172,7 @@ impl Plan {
         Err(Error::new(ErrorKind::Usage, format!("{first} and {second} {what}")))
     }
 
-    /// Checks that no output is an input, since a run would then overwrite the inputs of the next one. `outputs` is the
+    /// Checks that no output is an input, since a run would then overwrite the inputs of the next run. `outputs` is the
     /// output folder or URL; `of` returns the output of an asset.
     ///
     /// # Errors
@@ -246,14 +246,14 @@ impl Plan {
     }
 
     /// Returns the number of assets whose last attempt used other options, and the hash of the other options last seen
-    /// in the log; `None` if there are no such assets. Call [`Plan::resume`] first.
+    /// in the log, or `None` if there are no such assets. Call [`Plan::resume`] first.
     pub fn other_options(&self) -> Option<(usize, &str)> {
         let count = self.assets.iter().filter(|asset| asset.has_other_options).count();
         (count > 0).then_some((count, self.other_options.as_str()))
     }
 
-    /// Creates the task for the next attempt at `assets[number]`, with one thread. Options hash and limits are left at
-    /// their defaults.
+    /// Creates the task for the next attempt to convert `assets[number]`, with one thread. Options hash and limits are
+    /// left at their defaults.
     pub fn task(&self, number: usize, output: &Path, folder: &Path) -> Task {
         let asset = &self.assets[number];
         Task {

@@ -1,8 +1,8 @@
 //! Runs worker processes: starts, feeds and watches them, and replaces those that die.
 //!
-//! A worker gets its next tasks while it is still working, so it never waits for this process. A worker processes its
-//! tasks in order, so if it dies or times out, its oldest task is to blame, and the others are reassigned. An engine is
-//! a worker that processes many tasks at once and finishes them in any order; if it dies, the run fails.
+//! A worker gets its next tasks while it is still working, so it does not wait for this process. A worker processes its
+//! tasks in order, so if it dies or times out, its oldest task is to blame, and its other tasks are reassigned. An
+//! engine is a worker that processes many tasks at once and finishes them in any order; if it dies, the run fails.
 
 use crate::row::{Row, RowError, RowNote, Task};
 use polyhaul::options::Cancel;
@@ -24,7 +24,8 @@ const GRACE: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 3000 
 /// Interval between checks for the exit of a worker.
 const GRACE_STEP: Duration = Duration::from_millis(2);
 /// Settings for glibc's allocator: blocks of less than 32 MiB come from the heap, and up to 64 MiB of freed memory at
-/// its end is kept for the next asset, since returning it to the system and mapping it again would cost page faults.
+/// the end of the heap is kept for the next asset, since returning it to the system and mapping it again would cost
+/// page faults.
 const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];
 /// Pause after each group of rows, to let more accumulate.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -32,8 +33,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 const LISTEN_BYTES: usize = 64 << 10;
 /// Number of failed task writes without a row in between after which the run fails.
 const MAX_FAILED_WRITES: u32 = 10;
-/// Text size of a worker's unfinished tasks from which it gets no further one. They all fit into its pipe, so that
-/// writing does not block on a worker that hangs.
+/// A worker gets no further task once the text of its unfinished tasks reaches this size. All of them then fit into its
+/// pipe, so writing does not block if the worker hangs.
 const PIPE_BYTES: usize = 32 << 10;
 /// Number of bytes at the end of a worker's standard error that are kept for error messages.
 const STDERR_BYTES: usize = 2000;
@@ -96,8 +97,8 @@ pub struct Limits {
     pub workers: usize,
     /// Maximum number of unfinished tasks assigned to a worker.
     pub tasks: usize,
-    /// A worker with two or more unfinished tasks gets another one only if their sources total less than this many
-    /// bytes, so that it does not hold work that others could do.
+    /// A worker with two or more unfinished tasks gets another task only if their sources total less than this many
+    /// bytes, so that it does not hold work that other workers could do.
     pub bytes: u64,
     /// Whether the worker is an engine.
     pub is_engine: bool,
@@ -131,10 +132,10 @@ struct Worker {
     /// Sequence number of the process in this pool.
     number: u64,
     child: Child,
-    /// Task pipe; `None` if the worker gets no more tasks.
+    /// Task pipe, or `None` if the worker gets no more tasks.
     tasks: Option<Box<dyn Write + Send>>,
-    /// Whether writing tasks failed while the worker was alive: it exits after the tasks received, and the others are
-    /// reassigned.
+    /// Whether writing tasks failed while the worker was alive: it exits after the tasks that it received, and the
+    /// remaining tasks are reassigned.
     is_cut_off: bool,
     /// Unfinished tasks; the worker is processing the first one (an engine, any of them).
     outstanding: VecDeque<Task>,
@@ -299,7 +300,8 @@ impl Pool {
         rows
     }
 
-    /// Handles the end of a worker: its first unfinished task fails, and the others are reassigned.
+    /// Handles the end of a worker: its first unfinished task fails, if it is to blame, and its other tasks are
+    /// reassigned.
     fn ended(&mut self, number: u64, again: &mut VecDeque<Task>) -> Result<Vec<DoneRow>> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
@@ -393,7 +395,7 @@ impl Pool {
 }
 
 impl Worker {
-    /// Whether the worker exited without unfinished tasks. No task is to blame; the next one starts a new worker.
+    /// Whether the worker exited without unfinished tasks. No task is to blame; the next task starts a new worker.
     fn died_idle(&mut self) -> bool {
         self.outstanding.is_empty() && !matches!(self.child.try_wait(), Ok(None))
     }

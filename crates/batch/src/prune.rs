@@ -1,9 +1,9 @@
 //! Finds assets whose source no longer exists, and removes their outputs.
 //!
 //! An asset is gone if it is in the log but not in the plan, and its source exists neither at its path nor below the
-//! inputs of this run. Sources that cannot be looked up count as existing. So do sources in inputs in which nothing was
-//! found, and sources outside the inputs whose folder is missing or empty: their disk may not be mounted. Only files
-//! listed in rows are removed.
+//! inputs of this run. Sources that cannot be looked up count as existing. Sources in an input in which nothing was
+//! found also count as existing, and so do sources outside all inputs if they are URLs, or if their folder is missing
+//! or empty: the disk may not be mounted. Only files listed in rows are removed.
 
 use crate::hash::{ByHash, name_hash};
 use crate::log::{io, read_rows};
@@ -67,8 +67,8 @@ struct LoggedAsset {
     outputs: Vec<(String, u64)>,
 }
 
-/// Finds assets in the log of `outputs` whose source no longer exists, sorted by name; with `shard`, only those of this
-/// shard. `output_of` returns the output of a planned asset.
+/// Finds assets in the log of `outputs` whose source no longer exists, sorted by name. With `shard`, finds only the
+/// assets of this shard. `output_of` returns the output of a planned asset.
 ///
 /// # Errors
 /// [`polyhaul::ErrorKind::Io`] if the log cannot be read, and errors of `output_of`.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One attempt at an asset, for a worker.
+/// One attempt to convert an asset, as sent to a worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// Number of the task in its run, repeated in its row.
@@ -30,13 +30,13 @@ pub struct Task {
     pub version: String,
     /// Options hash, hexadecimal.
     pub options: String,
-    /// Memory limit of the worker in bytes; `None` for no limit.
+    /// Memory limit of the worker in bytes, or `None` for no limit.
     pub memory: Option<u64>,
-    /// Time limit in seconds, after which the worker is killed; `None` for no limit.
+    /// Time limit in seconds, after which the worker is killed, or `None` for no limit.
     pub timeout: Option<f64>,
 }
 
-/// The result of one attempt at an asset, or the record of a removal (see [`Row::pruned`]).
+/// The result of one attempt to convert an asset, or the record of a removal (see [`Row::pruned`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Row {
@@ -62,13 +62,13 @@ pub struct Row {
     pub seconds: f64,
     /// Seconds by phase: `read`, `transform`, `write`.
     pub phases: BTreeMap<String, f64>,
-    /// Bottleneck in words; `None` if unknown.
+    /// Bottleneck in words, or `None` if unknown.
     pub verdict: Option<String>,
-    /// Peak memory of the worker during the attempt in bytes; `None` if the system does not report it.
+    /// Peak memory of the worker during the attempt in bytes, or `None` if the system does not report it.
     pub peak_bytes: Option<u64>,
     /// Number of warnings by kind.
     pub warnings: BTreeMap<String, u64>,
-    /// Error of a failed attempt; `None` on success.
+    /// Error of a failed attempt, or `None` on success.
     pub error: Option<RowError>,
     /// Process that made the attempt, as `HOST:PID`; empty if unknown.
     pub worker: String,
@@ -117,12 +117,12 @@ pub struct RowError {
 }
 
 impl Row {
-    /// Parses the JSON of a log line; `None` if it is not a row.
+    /// Parses the JSON of a log line. Returns `None` if it is not a row.
     pub(crate) fn parse(json: &str) -> Option<Row> {
         serde_json::from_str(json).ok().filter(|row: &Row| !row.asset.is_empty())
     }
 
-    /// Creates the row of a failed attempt, for example for a worker that died before it wrote one.
+    /// Creates the row of a failed attempt, for example for a worker that died before it wrote a row.
     pub fn failed(task: &Task, kind: &str, message: impl Into<String>) -> Row {
         let error = RowError { kind: kind.into(), message: message.into(), ..RowError::default() };
         Row { error: Some(error), ..Row::new(task) }
@@ -203,7 +203,7 @@ pub struct RowHeader<'a> {
 }
 
 impl<'a> RowHeader<'a> {
-    /// Parses the JSON of a log line; `None` if it is not a row.
+    /// Parses the JSON of a log line. Returns `None` if it is not a row.
     pub(crate) fn parse(json: &'a str) -> Option<RowHeader<'a>> {
         serde_json::from_str(json).ok().filter(|row: &RowHeader<'_>| !row.asset.is_empty())
     }

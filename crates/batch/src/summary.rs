@@ -33,7 +33,7 @@ pub struct Summary {
     pub bytes_out: u64,
     /// Total duration of all attempts in seconds, summed over all workers.
     pub worker_seconds: f64,
-    /// Start of the first attempt and end of the last one, in seconds since 1970.
+    /// Start of the first attempt and end of the last attempt, in seconds since 1970.
     pub span: Option<(f64, f64)>,
     /// The ten successful attempts that took longest, slowest first.
     pub slowest: Vec<SlowAsset>,
@@ -82,7 +82,7 @@ struct Last {
     attempt: u32,
     /// Whether the attempt succeeded. If false and `kind` is 0, the row records a removal: the source is gone.
     is_done: bool,
-    /// One-based index of the error's group; 0 without an error.
+    /// One-based index of the error's group, or 0 without an error.
     kind: u32,
     bytes_in: u64,
     bytes_out: u64,

@@ -1,4 +1,5 @@
-//! Loads a scene as a game engine does: triangles with one index per corner, and a draw call for each material.
+//! Loads the first mesh of a scene as a game engine does: triangles with one index per corner, and a draw call for each
+//! run of faces with the same material.
 //!
 //!     cargo run --release --example vertex_buffers -- scene.obj
 
@@ -15,9 +16,9 @@ use std::path::Path;
 pub struct Vertex {
     /// Position.
     pub position: [f32; 3],
-    /// Unit vector; 0 if the file has no normals.
+    /// Unit normal; zeros if the corner has none.
     pub normal: [f32; 3],
-    /// Texture coordinates; 0 if the file has none.
+    /// Texture coordinates; zeros if the corner has none.
     pub uv: [f32; 2],
 }
 
@@ -26,9 +27,9 @@ pub struct Vertex {
 pub struct Buffers {
     /// Vertices.
     pub vertices: Vec<Vertex>,
-    /// Vertex of each corner, three for each triangle.
+    /// Vertex index of each corner, three per triangle.
     pub indices: Vec<u32>,
-    /// Material and number of indices of each draw call, in order.
+    /// Material and index count of each draw call, in order.
     pub draws: Vec<(Option<usize>, usize)>,
 }
 

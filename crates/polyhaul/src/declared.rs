@@ -35,7 +35,7 @@ pub struct DeclaredProperty {
     pub name: String,
     /// The type of the number, or of the values in the list.
     pub scalar: Scalar,
-    /// The type of the list's length; `None` if the property is a single number.
+    /// The type of the list's length, or `None` if the property is a single number.
     pub count: Option<Scalar>,
 }
 

@@ -40,8 +40,7 @@ enum Looks {
 impl Detected {
     /// Detects the format.
     ///
-    /// # Errors
-    /// [`ErrorKind::Usage`] if neither the options, the name nor the content determine one.
+    /// # Errors [`ErrorKind::Usage`] if the format follows neither from the options, nor from the name or the content.
     pub(crate) fn detect(plain: &Plain, path: Option<&Path>, name: &str, options: &ReadOptions) -> Result<Detected> {
         let format = options.format.or_else(|| Format::of_path(path.unwrap_or(Path::new(name))));
         let Some(format) = format else {
@@ -160,7 +159,7 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
     Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
 }
 
-/// The extension of a path, before that of a codec.
+/// The extension of a path, not counting the extension of a codec.
 fn extension(path: Option<&Path>) -> Option<String> {
     let shown = path?.to_string_lossy();
     let plain = Codec::of_name(&shown).map_or(&*shown, |(_, plain)| plain);

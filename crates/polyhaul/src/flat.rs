@@ -34,7 +34,7 @@ pub(crate) fn with_instances(scene: Scene, limits: &Limits, warnings: &mut Warni
 }
 
 #[cfg(feature = "preview")]
-/// A renderer scene, prepared for a picture.
+/// A renderer scene, prepared for a preview.
 pub(crate) struct ShownScene {
     pub(crate) scene: Scene,
     pub(crate) definitions: Vec<Range<usize>>,
@@ -43,7 +43,7 @@ pub(crate) struct ShownScene {
 }
 
 #[cfg(feature = "preview")]
-/// Prepares a renderer scene for a picture. Warns about shapes that cannot be drawn.
+/// Prepares a renderer scene for a preview. Warns about shapes that cannot be drawn.
 pub(crate) fn shown(scene: Scene, read: &ReadOptions, warnings: &mut Warnings) -> Result<ShownScene> {
     let folder = scene.folder.clone();
     let Scene { render, meshes, .. } = scene;

@@ -1,4 +1,4 @@
-//! Finds files whose names differ from the requested ones in case: files from Windows and macOS may refer to their
+//! Finds files whose names differ from the requested names in case: files from Windows and macOS may refer to their
 //! neighbors in any case.
 //!
 //! Callers use [`LetterCase::find`] only after the exact name was not found; it succeeds only if a single name matches.
@@ -13,7 +13,7 @@ const LISTED_NAMES: usize = 20_000;
 /// Maximum number of folders that are listed.
 const LISTED_FOLDERS: usize = 256;
 
-/// Names in a folder by their lowercase form; `None` if two names differ only in case.
+/// Names in a folder by their lowercase form, or `None` if two names differ only in case.
 type NamesByCase = HashMap<String, Option<OsString>>;
 
 /// Names in folders, each listed once.

@@ -126,9 +126,9 @@ pub use writer::Writer;
 
 /// The data that polyhaul moves: plain arrays and small structs.
 ///
-/// A [`model::Scene`] owns meshes (arrays), objects (named sections of a mesh), materials and tables (columns of
-/// numbers that do not belong to a mesh). Renderer scenes are in [`model::render`]. [`model::Image`] and
-/// [`model::Texture`] are independent of scenes.
+/// A [`model::Scene`] owns meshes (arrays), objects (sections of a mesh), materials and tables (columns of numbers that
+/// do not belong to a mesh). Renderer scenes are in [`model::render`]. [`model::Image`] and [`model::Texture`] are
+/// independent of scenes.
 pub mod model {
     pub use polyhaul_model::{
         Array, Axes, Axis, Bounds, ChannelSamples, ChannelType, Channels, Color, ColorChannel, ColorProfile,

@@ -92,7 +92,7 @@ impl FindOptions {
         })
     }
 
-    /// Whether a file below a folder matches a pattern or, without patterns, has a wanted format.
+    /// Whether a file below a folder matches a pattern or, without patterns, has a wanted format and is not prose.
     fn finds(&self, name: &Path, path: &Path, is_wanted: impl Fn(Format) -> bool) -> bool {
         if !self.include.is_empty() {
             return self.includes(name);
@@ -112,8 +112,9 @@ impl FindOptions {
     }
 }
 
-/// Finds files: the given ones, and the files of given folders (or URLs that end in a slash) that match `options`,
-/// ordered by name. Without patterns, a file matches if `is_wanted` accepts the format of its extension.
+/// Finds files: the given files, and those files in the given folders (or below URLs that end in a slash) that match
+/// `options`, ordered by name. Without patterns, a file matches if `is_wanted` accepts the format of its extension,
+/// unless it is prose such as `license.txt`.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] if a folder cannot be listed.
@@ -168,7 +169,7 @@ fn check_object_name(name: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("rename the object, or exclude it with --include"))
 }
 
-/// Whether a link leads to a folder or a device. A dangling link counts as a missing asset instead.
+/// Whether a symlink points to a folder or a device. A dangling symlink counts as a missing asset instead.
 fn is_special(link: &Path) -> bool {
     link.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
@@ -221,8 +222,8 @@ impl Search<'_> {
     }
 }
 
-/// Calls `work` with the number of each file and its options: in parallel for files that need at most one thread's
-/// share of [`RunOptions::memory_limit`], then sequentially for the others. `bytes` estimates the memory that a file
+/// Calls `work` with the index of each file and its options: in parallel for files that need at most one thread's share
+/// of [`RunOptions::memory_limit`], then sequentially for the larger files. `bytes` estimates the memory that a file
 /// needs; see [`claimed_bytes`]. Each file gets the memory limit of the job, because the limit also decides which
 /// content is accepted.
 ///
@@ -436,7 +437,7 @@ mod tests {
                 ControlFlow::Continue(())
             };
             assert!(for_each_file(COUNT, &run, bytes, work, take).is_err_and(|e| e.kind() == ErrorKind::Cancelled));
-            // Large files and their results wait for the small ones; no result is lost.
+            // Large files and their results wait for the small files; no result is lost.
             assert_eq!(seen.len() as u64, begun.into_inner());
             assert!(seen.len() < COUNT && seen.contains(&9) && seen.is_sorted());
         }

@@ -105,11 +105,12 @@ pub(crate) fn has_polygons(scene: &Scene) -> bool {
 pub(crate) enum Comments {
     /// They are text, or are not written.
     AreText,
-    /// Some contain file names, such as textures of a PLY file, which must be rewritten.
+    /// Some comments contain file names, such as the textures of a PLY file, which must be rewritten.
     NameFiles,
 }
 
-/// The parts of a scene that writing never copies with it.
+/// The materials and material libraries of a scene, kept apart so that copying the scene for writing does not copy
+/// them.
 pub(crate) struct Looks<'a> {
     pub(crate) materials: Cow<'a, [Material]>,
     pub(crate) libraries: Cow<'a, [String]>,

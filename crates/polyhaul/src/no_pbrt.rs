@@ -1,4 +1,4 @@
-//! Replaces `flat` in builds without the feature `pbrt`, which cannot read or convert renderer scenes.
+//! Replaces `flat` in builds without the `pbrt` feature, which cannot read or convert renderer scenes.
 
 use crate::format::Format;
 #[cfg(feature = "preview")]

@@ -102,13 +102,13 @@ impl Opened {
         &self.near
     }
 
-    /// Size of an input that can be read repeatedly, at any offset; `None` for streams and members of archives.
+    /// Size of an input that can be read repeatedly, at any offset, or `None` for streams and members of archives.
     pub(crate) fn file_bytes(&self) -> Option<u64> {
         let is_file = self.source.is_positioned() && !matches!(self.near, Near::Archive(_));
         is_file.then(|| self.source.len())?
     }
 
-    /// Size of the stored bytes, or the size that the source claims; 0 if unknown.
+    /// Size of the stored bytes, the size that the source claims, or 0 if unknown.
     pub(crate) fn claimed_bytes(&self) -> u64 {
         self.source.len().or_else(|| self.source.claimed_len()).unwrap_or(0)
     }

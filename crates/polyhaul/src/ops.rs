@@ -108,7 +108,7 @@ pub trait MeshOps {
     /// are not finite.
     fn transform_with(&mut self, matrix: &[[f64; 4]; 4], run: &RunOptions) -> Result<()>;
 
-    /// Extracts the section of an object as a separate mesh, with indices from 0; see
+    /// Extracts the section of an object as a separate mesh, with indices renumbered from 0; see
     /// [`polyhaul_geometry::section::section`].
     ///
     /// # Errors

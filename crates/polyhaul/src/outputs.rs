@@ -34,7 +34,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// A file that may replace an existing one.
+    /// A file that may replace an existing file.
     pub(crate) fn new(name: String, file: Complete, moved: Moved) -> Written {
         Written { name, file, moved, is_new_at: None, is_copy: false }
     }
@@ -256,7 +256,7 @@ fn requested_format(output: &Output, options: &WriteOptions) -> Result<Format> {
     }
 }
 
-/// Collects the bytes that `write` writes to an output with this name; also returns its result.
+/// Returns the bytes that `write` writes to an output with this name, and the result of `write`.
 pub(crate) fn write_to_memory<T>(name: &str, write: impl FnOnce(Output) -> Result<T>) -> Result<(Vec<u8>, T)> {
     let collected = Collected::default();
     let result = write(Output::Writer(Box::new(collected.clone()), name.into()))?;

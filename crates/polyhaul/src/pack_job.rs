@@ -16,7 +16,7 @@ use polyhaul_scan::table::TableChoice;
 /// The tables to pack.
 pub(crate) struct PackJob<'a> {
     pub(crate) source: &'a dyn TableSource,
-    /// The selected rows; `None` for all.
+    /// The selected rows, or `None` for all.
     pub(crate) choice: Option<&'a TableChoice<'a>>,
     /// Options for reading the source.
     pub(crate) run: &'a RunOptions,

@@ -15,9 +15,10 @@ pub(crate) fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Converts `name` to a relative path; `None` if it leads out of its folder. `..` removes the component before it.
+/// Converts `name` to a relative path, in which `..` removes the component before it. Returns `None` if the name is
+/// absolute or leads out of its folder.
 pub(crate) fn below(name: &str) -> Option<PathBuf> {
-    // On other systems than Windows, a drive letter would be part of a relative path.
+    // On systems other than Windows, a drive letter would be part of a relative path.
     if place::has_drive(name) {
         return None;
     }
@@ -34,7 +35,7 @@ pub(crate) fn below(name: &str) -> Option<PathBuf> {
             _ => return None,
         }
     }
-    // Keep a trailing slash, so that a name of a folder does not open a file.
+    // Keep a trailing slash, so that the name of a folder does not open a file.
     if names_folder(&name) {
         path.push("");
     }

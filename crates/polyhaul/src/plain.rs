@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Step size for reading a stream into memory.
 const STEP_BYTES: usize = 16 * BLOCK_BYTES;
 
-/// Chunk size if one thread decompresses for others: each handover has a small cost.
+/// Chunk size if one thread decompresses for the other threads: each handover has a small cost.
 const CHUNK_BYTES: usize = 8 * BLOCK_BYTES;
 
 /// Decompressed bytes of an input.
@@ -127,7 +127,8 @@ impl Plain {
         options
     }
 
-    /// Reads all bytes; `None` if there are more than `most_bytes`. `what` describes them in an out-of-memory error.
+    /// Reads all bytes. Returns `None` if there are more than `most_bytes`. `what` describes the bytes in an
+    /// out-of-memory error.
     pub(crate) fn read_all(&self, most_bytes: u64, cancel: &Cancel, what: &str) -> Result<Option<Vec<u8>>> {
         if self.source.len().is_some_and(|len| len > most_bytes) {
             return Ok(None);
@@ -152,8 +153,8 @@ pub(crate) fn limits(options: &ReadOptions) -> DecompressLimits {
         .with_threads(options.run.worker_threads())
 }
 
-/// Reads all bytes of a source; `None` if there are more than `most_bytes`. `what` describes them in an out-of-memory
-/// error.
+/// Reads all bytes of a source. Returns `None` if there are more than `most_bytes`. `what` describes the bytes in an
+/// out-of-memory error.
 pub(crate) fn read_all(
     source: &Source<'_>,
     garbage: Option<&Garbage>,

@@ -10,7 +10,7 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::{Scene, Table};
 use polyhaul_ply as ply;
 
-/// Reads a scene, compressed or not.
+/// Reads a PLY or compressed PLY file as a scene.
 pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     let read = ply::scene(job.feed(), &job.parse_options())?;
     job.note(read.threads, read.warnings);

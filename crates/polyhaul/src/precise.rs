@@ -39,7 +39,7 @@ pub(crate) struct PreciseScene<'a> {
     pub(crate) origin: [f64; 3],
 }
 
-/// Places a scene, if it needs double precision or another origin; returns others unchanged.
+/// Places a scene if it needs double precision or another origin. Returns any other scene unchanged.
 pub(crate) fn place<'a>(
     scene: Cow<'a, Scene>,
     placement: Placement,

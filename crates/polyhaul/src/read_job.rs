@@ -53,9 +53,9 @@ pub(crate) struct SceneFiles {
     pub(crate) directives: Vec<(&'static str, u64)>,
     /// Text files. A file that is included twice is read twice, and counts twice.
     pub(crate) text: FileSum,
-    /// Mesh files; `None` if meshes are not read.
+    /// Mesh files, or `None` if meshes are not read.
     pub(crate) meshes: Option<FileSum>,
-    /// Folders of text files, relative to that of the scene.
+    /// Folders of text files, relative to the scene's folder.
     pub(crate) folders: BTreeSet<String>,
 }
 

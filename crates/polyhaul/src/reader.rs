@@ -193,9 +193,9 @@ impl Reader {
     }
 
     /// Passes the rows of a table to `take` in batches of about `bytes` bytes of the file, in order, from worker
-    /// threads. The columns are the same as in [`Reader::tables`]. In a PLY file, the rows are those of the vertices,
-    /// or of the element selected by [`crate::options::TableReadOptions::element`]. There is always at least one batch,
-    /// even if no rows are kept. Well-formed binary PLY files are streamed; other files are read completely first.
+    /// threads. The columns are the same as in [`Reader::tables`]. The table of a PLY file is its vertices, or the
+    /// element selected by [`crate::options::TableReadOptions::element`]. There is always at least one batch, even if
+    /// no rows are kept. Well-formed binary PLY files are streamed; other files are read completely first.
     ///
     /// ```
     /// use polyhaul::{Input, Reader};
@@ -262,12 +262,12 @@ impl Reader {
 
     /// Reads the input and writes it in any format.
     ///
-    /// Conversions between table formats (PLY, csv, tsv, txt, xyz, pts, npy) keep everything: all columns and their
-    /// types, elements that are not part of a mesh, lists, comments and their order. From a PLY file, the vertices
-    /// become the table, or the element selected by [`crate::options::TableReadOptions::element`]; a table becomes the
-    /// vertices of a PLY file. Other formats of scenes are converted as scenes, and so are table formats if the write
-    /// options change axes or scale, triangulate, or drop parts. Images are converted as images. Anything the target
-    /// cannot store is reported as a warning.
+    /// Conversions between table formats (PLY, csv, tsv, txt, xyz, pts, npy) keep everything that the target can store:
+    /// all columns and their types, elements that are not part of a mesh, lists, comments and their order. From a PLY
+    /// file, the vertices become the table, or the element selected by
+    /// [`crate::options::TableReadOptions::element`]; a table becomes the vertices of a PLY file. Other scene formats
+    /// are converted as scenes, and so are table formats if the write options change axes or scale, triangulate, or
+    /// drop parts. Images are converted as images. Anything the target cannot store is reported as a warning.
     ///
     /// ```
     /// use polyhaul::{Input, Reader, Writer};

@@ -83,7 +83,7 @@ pub(crate) struct Relinker<'o> {
     target: Option<Target>,
     output: String,
     locator: Locator,
-    /// New names by folder and name; `None` if a name is kept.
+    /// New names by folder and name, or `None` if a name is kept.
     known: HashMap<String, Option<String>>,
     copies: Copies,
     /// Warnings issued so far, so that each is issued only once.
@@ -545,7 +545,7 @@ fn name_from(target: &Path, file: &LocatedFile) -> Option<String> {
     }
 }
 
-/// Relative path between folders; `None` if there is none, as between Windows drives or buckets.
+/// Relative path between folders, or `None` if there is none, as between Windows drives or buckets.
 fn way(from: &Path, to: &Path) -> Option<PathBuf> {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(shared).map(|_| Component::ParentDir);
@@ -573,7 +573,7 @@ fn text(path: &Path) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Makes a name safe at the end of a line that may start with options; `None` if that is impossible.
+/// Makes a name safe at the end of a line that may start with options. Returns `None` if that is impossible.
 fn safe_on_a_line(name: String) -> Option<String> {
     let is_safe = !name.contains(char::is_control) && !name.ends_with([' ', '\t', '\\']);
     let is_misread = name.starts_with(['-', '#', ' ', '\t']);

@@ -33,7 +33,7 @@ use std::borrow::Cow;
 pub(crate) struct Handlers {
     read: Readers,
     write: Writers,
-    /// Data for measuring its speed; `None` if its speed is not measured.
+    /// Data for measuring its speed, or `None` if its speed is not measured.
     kernel: Option<KernelData>,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct MeshWriter {
     pub(crate) keeps_doubles: fn(&WriteOptions) -> bool,
     /// Whether it stores an origin.
     pub(crate) has_origin: bool,
-    /// Maximum degree of spherical harmonics of Gaussian splats; `None` if splats are written as points.
+    /// Maximum degree of spherical harmonics of Gaussian splats, or `None` if splats are written as points.
     pub(crate) splat_degree: Option<usize>,
     /// Whether it stores transforms of Gaussian splats, with y up.
     pub(crate) has_upright_splats: bool,

@@ -17,7 +17,7 @@ use polyhaul_pipeline::read::{Extent, ask, buffer, check_end, fill};
 use polyhaul_pipeline::run::{Phase, span};
 use polyhaul_pipeline::write::{Compression, Pages, encoder, pack};
 
-/// Bytes in memory at a time.
+/// Size of a batch of uncompressed data, in bytes.
 const BATCH_BYTES: usize = 16 * MEMBER_BYTES;
 
 /// Decompresses an input and writes it with the compression set in `write`. Of `write`, only `compression`, `level`,
@@ -113,7 +113,7 @@ pub struct Sizes {
     /// The uncompressed size, in bytes. For a stream, it is estimated from the sample, or read from the end of a gzip
     /// file if that is close to the estimate.
     pub plain_bytes: u64,
-    /// The size that [`repack`] would write for each codec, in the order requested.
+    /// The estimated size of the output of [`repack`] for each codec, in the order requested.
     pub packed_bytes: Vec<u64>,
 }
 
@@ -170,7 +170,7 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
     nearest(guess, u32::from_le_bytes(last))
 }
 
-/// The number nearest to `guess` that equals `rest` modulo 2^32; `None` if it differs from `guess` by more than a
+/// The number nearest to `guess` that equals `rest` modulo 2^32, or `None` if it differs from `guess` by more than a
 /// factor of 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;

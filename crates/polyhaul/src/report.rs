@@ -43,7 +43,7 @@ pub struct Report {
     pub phases: Vec<Phase>,
     /// Time until the first complete picture was in memory, with at least one sample per pixel; previews only.
     pub first_pixel: Option<Duration>,
-    /// The number of line endings in an OBJ file that was read as a scene; 0 for other inputs.
+    /// The number of line endings in an OBJ file that was read as a scene, or 0 for other inputs.
     pub lines: u64,
     /// The number of worker threads.
     pub threads: usize,

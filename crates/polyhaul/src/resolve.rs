@@ -77,7 +77,7 @@ impl FoundFile {
     }
 }
 
-/// Warns about a name that differs in case from that of the file.
+/// Warns about a name that differs in case from the name of the file.
 pub(crate) fn note_case(name: &str, other: &str, warnings: &mut Warnings) {
     let message = format!(
         "`{}` was read as `{}`: the names differ only in case, and some file systems are case-sensitive",
@@ -127,7 +127,7 @@ impl<'o> Resolver<'o> {
     /// Resolves `name`, if the file may be read.
     pub(crate) fn find(&mut self, name: &str) -> Result<FoundFile> {
         if let Some(input) = self.ask(name)? {
-            // A path from the host identifies the file, like that of a file next to the scene.
+            // A path from the host identifies the file, like the path of a file next to the scene.
             let real = if let Input::Path(path) = &input { place::real(path).ok() } else { None };
             return Ok(FoundFile { origin: FoundAt::Host(input, try_string(name)?), real, other_name: None });
         }
@@ -284,8 +284,8 @@ impl<'o> Resolver<'o> {
     }
 }
 
-/// Opens a file inside a file, if `path` refers to one. Files that the outer file refers to are resolved like those of
-/// a scene.
+/// Opens a file inside a file, if `path` refers to one. Files that the outer file refers to are resolved like the files
+/// of a scene.
 pub(crate) fn open_inner(path: &Path, options: &ReadOptions) -> Result<Option<Source<'static>>> {
     let Some(inner) = InnerFile::at(path) else { return Ok(None) };
     let near = Near::File(inner.outer().to_path_buf());

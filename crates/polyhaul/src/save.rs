@@ -99,7 +99,7 @@ fn is_geometry(format: Format) -> bool {
 
 /// Warns about faces with a material slot that their object lacks. A negative slot means no material.
 fn note_missing_slots(scene: &Scene, output: &str, warnings: &mut Warnings) {
-    // Computed once per mesh: many objects may share one.
+    // Computed once per mesh: many objects may share a mesh.
     let max_slot = |mesh: &Mesh| mesh.face_materials.iter().fold(-1, |max, slot| max.max(*slot));
     let max_slots: Vec<i32> = paced(&scene.meshes).map(max_slot).collect();
     for object in paced(&scene.objects) {
@@ -209,8 +209,8 @@ fn note_cut_faces(format: Format, scene: &Scene, output: &Output, warnings: &mut
     warnings.push_many("changed-faces", count, Diagnostic { place, ..Diagnostic::new(message) });
 }
 
-/// Whether the options require arrays other than the caller's. Evaluated objects are transformed while they are
-/// written.
+/// Whether the scene's arrays must be changed before they are written. Axes and scale do not change the arrays of
+/// evaluated objects, which are transformed while they are written.
 fn changes_model(scene: &Scene, placement: &Placement) -> Result<bool> {
     let turns = placement.axes.is_some_and(|axes| axes != scene.axes) || placement.scale != 1.0;
     let as_read = || Ok::<_, Error>(scene.evaluated_meshes(&scene.objects)?.contains(&false));
@@ -231,7 +231,7 @@ fn prepare<'a>(
     report.phase("prepare", || change(scene, writer, placement, options))
 }
 
-/// Triangulates and transforms a scene; copies a borrowed one first.
+/// Triangulates and transforms a scene. Copies a borrowed scene first.
 fn change<'a>(
     scene: Cow<'a, Scene>,
     writer: &MeshWriter,

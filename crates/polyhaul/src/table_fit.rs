@@ -61,7 +61,7 @@ pub(crate) fn fit(
     Ok(tables)
 }
 
-/// Keeps one element: the requested one, the only one, or the vertices.
+/// Keeps one element: the requested element, the only element, or the vertices.
 fn pick_element(
     tables: &mut Tables,
     options: &TableReadOptions,
@@ -225,7 +225,7 @@ fn name_for_ply(table: &mut Table, output: &str, warnings: &mut Warnings) -> Res
     Ok(())
 }
 
-/// Converts integers to bytes if all fit.
+/// Converts 64-bit integers to bytes if all of them fit.
 fn narrow(values: Values) -> Result<Values> {
     let Values::I64(wide) = &values else { return Ok(values) };
     if !wide.iter().all(|value| (0..=255).contains(value)) {

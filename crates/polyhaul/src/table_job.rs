@@ -145,7 +145,7 @@ pub(crate) fn table_of(format: Format) -> Option<TableFormat> {
     TableFormat::ALL.into_iter().find(|table| table.name() == format.name())
 }
 
-/// Warns about everything in a table that a table of numbers cannot store.
+/// Returns warnings about everything in a table that a format for tables of numbers cannot store.
 pub(crate) fn note_losses(
     table: &Table,
     rows: &Rows<'_>,
@@ -206,7 +206,7 @@ fn write_rows(rows: &Rows<'_>, comments: &[String], folder: &SourceFolder, targe
     })
 }
 
-/// Returns the comments that a table of numbers can store; warns about the others.
+/// Returns the comments that a format for tables of numbers can store, and warns about the rest.
 pub(crate) fn note_row_remarks<'c>(
     comments: &'c [String],
     kind: TableFormat,

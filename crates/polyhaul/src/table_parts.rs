@@ -1,7 +1,7 @@
 //! Writes tables in parts, on several threads, for the rows of the registry.
 //!
-//! The content before the first row, and its warnings, equal those of [`crate::table_job`]. `convert::stream` decides
-//! which rows come next.
+//! The content before the first row, and its warnings, are the same as in [`crate::table_job`]. `convert::stream`
+//! decides which rows come next.
 
 use crate::format::Format;
 use crate::options::WriteOptions;
@@ -56,7 +56,7 @@ pub(crate) trait TableParts: Sync {
 
 /// Formats rows of a file into reusable memory.
 pub(crate) trait PartFormatter: Send {
-    /// Formats rows of table `number`; `false` if they contradict the content before the rows.
+    /// Formats rows of table `number`. Returns `false` if they contradict the content before the rows.
     fn format(&mut self, number: usize, part: &Table) -> Result<bool>;
 
     /// The rows formatted last.

@@ -232,7 +232,7 @@ impl Round {
     }
 
     /// Runs the task, unless the round has ended or has started as many calls as it has tasks. A late call for one
-    /// round may run a task of the next one, which is harmless: any thread may run it, and `started` still limits the
+    /// round may run a task of the next round, which is harmless: any thread may run it, and `started` still limits the
     /// calls.
     fn run(&self, index: usize) {
         let mut state = locked(&self.state);

@@ -163,7 +163,7 @@ pub(crate) fn guard(body: impl FnOnce() -> Result<()>) -> ph_status {
     status
 }
 
-/// Drops a handle. Panics are ignored: functions that free return nothing.
+/// Drops a handle. Panics are ignored: functions that free a handle return nothing.
 pub(crate) fn free<T>(handle: Option<Box<T>>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(handle))) {
         std::mem::forget(payload);

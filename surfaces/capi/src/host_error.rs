@@ -37,8 +37,8 @@ pub(crate) fn broken(message: impl Into<String>) -> io::Error {
     io::Error::other(Broken(message.into()))
 }
 
-/// Returns the return value of the callback that caused `error`, or 0 if the callback violated its contract; `None` if
-/// no callback caused the error.
+/// Returns the return value of the callback that caused `error`, or 0 if the callback violated its contract. Returns
+/// `None` if no callback caused the error.
 pub(crate) fn host_code(error: &Error) -> Option<i32> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error.io_error()?);
     while let Some(at) = cause {

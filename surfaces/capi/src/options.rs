@@ -1,4 +1,4 @@
-//! Options of jobs: those in the library's table of options are set by name; callbacks and throttles have their own
+//! Options of jobs. Options in the library's table of options are set by name; callbacks and throttles have their own
 //! functions.
 
 use crate::callbacks;
@@ -272,7 +272,7 @@ impl ph_options {
         value.ok_or_else(|| unknown(name))
     }
 
-    /// Returns the cancel flag of a job: the caller's, or else a new one, because the progress callback may set it.
+    /// Returns the cancel flag of a job: the caller's, or else a new flag, because the progress callback may set it.
     fn cancel(&self) -> Cancel {
         self.cancel.clone().unwrap_or_default()
     }
@@ -297,17 +297,17 @@ impl ph_options {
     }
 }
 
-/// Returns the options of a job that reads; the defaults for null.
+/// Returns the options of a job that reads, or the defaults for null.
 pub(crate) fn for_reading(options: Option<&ph_options>) -> ReadOptions {
     options.map_or_else(ReadOptions::default, |options| options.read_options(&options.cancel()))
 }
 
-/// Fails if the caller cancelled too late for the job to notice: it does not want the result.
+/// Fails if the caller cancelled too late for the job to notice: the caller no longer wants the result.
 pub(crate) fn unless_cancelled(options: &ReadOptions) -> Result<()> {
     options.run.cancel.check()
 }
 
-/// Returns the options of a job that writes; the defaults for null.
+/// Returns the options of a job that writes, or the defaults for null.
 pub(crate) fn for_writing(options: Option<&ph_options>) -> WriteOptions {
     let Some(options) = options else { return WriteOptions::default() };
     let cancel = options.cancel();
@@ -316,8 +316,8 @@ pub(crate) fn for_writing(options: Option<&ph_options>) -> WriteOptions {
     write
 }
 
-/// Returns the options of a conversion; the defaults for null. Only reading reports progress, so that the count never
-/// decreases.
+/// Returns the options of a conversion, or the defaults for null. Only reading reports progress, so that the count
+/// never decreases.
 pub(crate) fn for_converting(options: Option<&ph_options>) -> (ReadOptions, WriteOptions) {
     let Some(options) = options else { return Default::default() };
     let cancel = options.cancel();
@@ -373,7 +373,7 @@ fn unknown(name: &str) -> Error {
     }
 }
 
-/// Returns the full name of the option with the most similar spelling; `None` if none is similar.
+/// Returns the full name of the option with the most similar spelling, or `None` if none is similar.
 fn closest(name: &str) -> Option<String> {
     // Bounds the time for hostile names.
     const MAX_BYTES: usize = 64;
@@ -413,7 +413,7 @@ struct DeviceRate {
 }
 
 impl DeviceRate {
-    /// Returns a new throttle, which the files of one job share; `None` if nothing is limited.
+    /// Returns a new throttle, which the files of one job share, or `None` if nothing is limited.
     fn throttle(self) -> Option<Throttle> {
         let latency = Duration::from_nanos(self.latency_ns);
         (self != DeviceRate::default()).then(|| Throttle::new(Some(self.bytes_per_second), latency))

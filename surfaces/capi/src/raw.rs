@@ -43,8 +43,8 @@ fn check_size<T: Record>(size: usize) -> Result<()> {
     }
 }
 
-/// Copies the caller's struct; `None` for null. Fields that an older header lacks are zero; nonzero fields of a newer
-/// header are an error.
+/// Copies the caller's struct. Returns `None` for null. Fields that an older header lacks are zero; nonzero fields of a
+/// newer header are an error.
 ///
 /// # Safety
 /// `given` is null, or points to as many bytes as the `usize` at its start says.
@@ -141,7 +141,7 @@ impl<'o, T> Out<'o, T> {
     }
 }
 
-/// Returns the bytes of a zero-terminated string; `None` for null.
+/// Returns the bytes of a zero-terminated string, or `None` for null.
 ///
 /// # Safety
 /// `given` is null, or points to a zero-terminated string that stays unchanged for `'t`.

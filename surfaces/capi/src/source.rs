@@ -172,7 +172,7 @@ pub(crate) unsafe fn output(given: *const ph_output) -> Result<Held<Output>> {
     }
 }
 
-/// Returns the format that the extension of `name` stands for; `None` for an output with a path, whose format the
+/// Returns the format that the extension of `name` stands for, or `None` for an output with a path, whose format the
 /// library infers.
 ///
 /// # Safety

@@ -410,7 +410,7 @@ impl Everywhere {
         self.allow.iter().fold(KindSet::default(), |allowed, set| allowed.union(*set))
     }
 
-    /// How reading treats invalid statements. Fails if `--on-error warn` is combined with `--strict`.
+    /// The policy for invalid statements. Fails if `--on-error warn` is combined with `--strict`.
     pub fn policy(&self) -> Result<OnError> {
         match self.on_error {
             ErrorPolicy::Raise => Ok(OnError::Raise),

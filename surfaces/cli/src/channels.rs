@@ -12,7 +12,7 @@ pub struct NamedChannel {
     name: String,
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Sample spacing in columns and rows; `None` for one sample per pixel.
+    /// Sample spacing in columns and rows, or `None` for one sample per pixel.
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<[usize; 2]>,
 }

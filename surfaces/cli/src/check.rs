@@ -27,7 +27,7 @@ const NAME_WIDTH: usize = 20;
 
 #[derive(Serialize)]
 struct CheckDetails<'a> {
-    /// Whether all inputs are free of faults; `null` if one could not be checked and the others are free of faults.
+    /// Whether all inputs are free of faults, or `null` if one could not be checked and the others are free of faults.
     clean: Option<bool>,
     #[serde(serialize_with = "by_name")]
     counts: SurfaceCounts,
@@ -80,7 +80,7 @@ struct CheckedInput {
     /// Empty if the input could not be checked.
     check: SurfaceCheck,
     error: Option<Error>,
-    /// Whether the input is free of faults; `None` if it could not be checked.
+    /// Whether the input is free of faults, or `None` if it could not be checked.
     is_clean: Option<bool>,
 }
 
@@ -139,7 +139,7 @@ fn faults(counts: &SurfaceCounts) -> [(&'static str, u64); 5] {
     ]
 }
 
-/// Prints one result; `false` if standard output is closed.
+/// Prints one result. Returns `false` if standard output is closed.
 fn show(session: &Session, checked: &CheckedInput) -> bool {
     let check = &checked.check;
     if let Some(error) = &checked.error {

@@ -23,14 +23,14 @@ pub fn set_color(when: ColorWhen) {
     choice.write_global();
 }
 
-/// Writes a result to standard output; `false` on failure.
+/// Writes a result to standard output. Returns `false` on failure.
 #[must_use]
 pub fn result(text: &str) -> bool {
     write_all(anstream::stdout().lock(), shown(text).as_bytes())
 }
 
-/// Writes output for other programs (completion scripts, man pages, JSON lines) to standard output unchanged; `false`
-/// on failure.
+/// Writes output for other programs (completion scripts, man pages, JSON lines) to standard output unchanged. Returns
+/// `false` on failure.
 #[must_use]
 pub fn bytes(bytes: &[u8]) -> bool {
     write_all(std::io::stdout().lock(), bytes)
@@ -65,8 +65,8 @@ pub fn note(text: &str) {
     let _ = err.write_all(shown(text).as_bytes()).and_then(|()| err.flush());
 }
 
-/// Replaces characters that a terminal would act on, in case a name contains them. Newlines, tabs, and the escapes of
-/// our own colors stay.
+/// Replaces characters that a terminal would act on, in case a name contains them. Newlines, tabs, and the escape
+/// characters that our own colors use are kept.
 fn shown(text: &str) -> Cow<'_, str> {
     let is_bad = |c: char| is_active(c) && !matches!(c, '\n' | '\t' | '\u{1b}');
     if text.contains(is_bad) { text.replace(is_bad, "\u{fffd}").into() } else { text.into() }

@@ -51,7 +51,7 @@ pub struct Summed {
     bounds: Option<Extent>,
     /// The total number of rows in tables of numbers.
     rows: u64,
-    /// The counts of renderer scenes; `null` if there are none.
+    /// The counts of renderer scenes, or `null` if there are none.
     render: Option<SummedRender>,
 }
 
@@ -62,7 +62,7 @@ struct SummedRender {
 }
 
 impl Summed {
-    /// Creates the sums from an inventory to which all others were added.
+    /// Creates the sums from an inventory to which all other inventories were added.
     pub fn new(sum: &Inventory) -> Summed {
         Summed {
             contents: sum.contents,
@@ -257,7 +257,7 @@ impl Pixels {
         }
     }
 
-    /// Describes the image: `2048 x 2048 pixels, rgb, 8 bits, srgb`; for a texture followed by `, bc7, 12 levels`.
+    /// Describes the image: `2048 x 2048 pixels, rgb, 8 bits, srgb`. For a texture, `, bc7, 12 levels` follows.
     pub fn words(&self) -> String {
         let Pixels { width, height, channels, bits, color_space, premultiplied, texture, .. } = self;
         let alpha = if *premultiplied { ", premultiplied" } else { "" };
@@ -428,7 +428,7 @@ fn by_count(counts: &[(String, u64)]) -> String {
     words.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() }
 }
 
-/// The total size of files, and the number of missing ones.
+/// The total size of files, and the number of missing files.
 fn stored(files: &FileSummary) -> String {
     let plain = match files.plain_bytes {
         Some(plain) if plain != files.bytes => format!(", {} decompressed", human::bytes(plain)),
@@ -534,7 +534,7 @@ fn bounds_row(bounds: Option<Bounds<f64>>) -> String {
     wide_bounds_row(bounds, 10)
 }
 
-/// The bounding box, after a name column of `width` characters.
+/// The row of the bounding box, with a name column of `width` characters.
 pub fn wide_bounds_row(bounds: Option<Bounds<f64>>, width: usize) -> String {
     match bounds {
         Some(Bounds { min: [a, b, c], max: [x, y, z] }) => {

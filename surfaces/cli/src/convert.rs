@@ -131,8 +131,8 @@ impl ConvertRows {
     }
 }
 
-/// Where the JSON object of a subcommand goes: to standard error if a conversion, preview or watched command writes to
-/// standard output.
+/// The stream for the JSON object of a subcommand: standard error if a conversion, a preview or the watched program
+/// writes to standard output, otherwise standard output.
 pub fn json_to(command: &Command) -> JsonTo {
     match command {
         Command::Convert(args) if format::is_stream(args.output()) => JsonTo::Stderr,

@@ -6,5 +6,5 @@ pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// The arguments are invalid.
 pub const USAGE: u8 = 2;
-/// Some of several files failed, others succeeded.
+/// Some of several files failed, and some succeeded.
 pub const PARTLY: u8 = 3;

@@ -73,7 +73,7 @@ pub fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Returns the output format: `requested`, or else the one of the file extension, or OBJ for a stream.
+/// Returns the output format: `requested`, or else the format of the file extension, or OBJ for a stream.
 ///
 /// # Errors
 /// If the format is unknown or read-only, or `requested` does not suit the extension.

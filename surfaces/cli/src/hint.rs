@@ -2,7 +2,7 @@
 
 use polyhaul::options::{Limits, OptionGroup};
 
-/// Replaces the limit named in a hint by its flag. "raise the limit `files`" becomes "raise the limit with
+/// Replaces the limit named in a hint with its flag. "raise the limit `files`" becomes "raise the limit with
 /// `--limit files=N`", with the suggested value if there is one. Other hints are returned unchanged.
 pub fn with_flag(hint: &str) -> String {
     flagged(hint).unwrap_or_else(|| hint.to_owned())

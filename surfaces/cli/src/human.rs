@@ -28,7 +28,7 @@ pub fn bytes(value: u64) -> String {
     format!("{scaled:.1} {}", UNITS[unit])
 }
 
-/// The size of a file without the files it references; `None` for streams, URLs and archive members.
+/// The size of a file without the files it references, or `None` for streams, URLs and archive members.
 pub fn file_bytes(path: &Path) -> Option<u64> {
     if format::is_stream(path) || place::is_url(path) {
         return None;
@@ -69,7 +69,7 @@ pub fn output_bytes(path: &Path, report: &Report) -> Option<u64> {
     report.files.iter().find(|file| file.path == shown).map(|file| file.bytes)
 }
 
-/// The limits of a container: `container of 1.5 cores, 4.3 GB`; `None` without limits.
+/// The limits of a container: `container of 1.5 cores, 4.3 GB`, or `None` without limits.
 pub fn container(container: Container) -> Option<String> {
     let cores = container.cores.map(|cores| format!("{} core{}", number(cores), if cores == 1.0 { "" } else { "s" }));
     let limits: Vec<_> = cores.into_iter().chain(container.memory_bytes.map(bytes)).collect();

@@ -86,7 +86,7 @@ fn look(session: &Session, path: &Path, options: ReadOptions) -> InfoFound {
     }
 }
 
-/// Shows the table and the warnings; `false` if standard output is closed.
+/// Shows the table and the warnings. Returns `false` if standard output is closed.
 fn show(session: &Session, info: &mut InfoFound) -> bool {
     session.show_warnings(&info.report);
     session.show_work(&info.report);

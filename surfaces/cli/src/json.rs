@@ -56,7 +56,7 @@ struct JsonPhase {
     seconds: f64,
 }
 
-/// The limits of the container in which the process runs; `null` without limits.
+/// The limits of the container in which the process runs, or `null` without limits.
 #[derive(Serialize)]
 struct JsonContainer {
     cores: Option<f64>,

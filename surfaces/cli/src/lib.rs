@@ -1,7 +1,7 @@
 //! The `polyhaul` command: parses arguments, calls the library, and prints the results.
 //!
-//! The crate contains no code of formats. `args` declares the options, `session` runs the library with them, each
-//! subcommand has its own module, `render`, `json` and `human` format text, and only `console` prints.
+//! The crate contains no code for individual formats. `args` declares the options, `session` runs the library with
+//! them, each subcommand has its own module, `render`, `json` and `human` format text, and only `console` prints.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
@@ -76,7 +76,7 @@ fn run(mut cli: Cli) -> u8 {
             | Command::Completions(_)
             | Command::Man(_)
     );
-    // `sweep` draws a different chart, so the session must not draw one.
+    // `sweep` draws a different chart, so the session must not draw its own.
     let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
     let session = Session::new(cli.everywhere);
     if let Err(error) = session.check(is_work) {

@@ -1,6 +1,6 @@
 //! Rules shared by subcommands with several inputs: the selection of inputs, the outputs allowed, and the exit code.
 //!
-//! Nothing is read except the member lists of archives.
+//! Nothing is read except the member lists of archives and the start of files that may be prose.
 
 use crate::args::many::FindArgs;
 use crate::exit::{DONE, FAILED, PARTLY};
@@ -26,7 +26,7 @@ pub fn find(
     if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
-/// Like [`find`], but replaces archives that have several members by the members that pass `is_included`.
+/// Like [`find`], but replaces archives that have several members with the members that pass `is_included`.
 pub fn find_all(
     inputs: &[PathBuf],
     args: &FindArgs,
@@ -93,7 +93,8 @@ fn is_file_by(output: &Path, find: impl FnOnce(&Path) -> std::io::Result<PlaceKi
     }
 }
 
-/// Whether outputs are written to a folder, which depends on the inputs and the output.
+/// Whether outputs are written to a folder: there are several inputs or an input folder, or the output is a folder or
+/// ends with a slash.
 pub fn is_folder(inputs: &[PathBuf], output: &Path) -> bool {
     let is_folder = place::is_folder(output) && Format::of_path(output).is_none();
     let ends_in_slash = output.to_string_lossy().ends_with(std::path::is_separator);

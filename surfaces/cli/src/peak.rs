@@ -6,7 +6,7 @@ use std::io::{Read, Seek, Write};
 /// Makes glibc map every large array separately, for the life of the process.
 ///
 /// glibc does so at first, but raises its threshold whenever such an array is freed. Later arrays are then grown by
-/// copying within the heap, between the holes that earlier ones left. The effect is largest for a file that is read
+/// copying within the heap, between the holes that earlier arrays left. The effect is largest for a file that is read
 /// twice because its last number needs double precision (`late.obj` of tools/bench/python/survey.py). The setting
 /// affects the whole process, so libraries do not change it.
 pub fn map_large_arrays() {
@@ -21,7 +21,7 @@ pub fn map_large_arrays() {
     }
 }
 
-/// Peak resident memory in bytes; `None` if the system does not report it.
+/// Peak resident memory in bytes, or `None` if the system does not report it.
 pub fn bytes() -> Option<u64> {
     high_water_mark().or_else(usage)
 }
@@ -60,7 +60,7 @@ impl PeakMeter {
     }
 }
 
-/// Current resident memory in bytes; `None` if the system does not report it.
+/// Current resident memory in bytes, or `None` if the system does not report it.
 pub fn resident_bytes() -> Option<u64> {
     if !cfg!(target_os = "linux") {
         return None;

@@ -201,8 +201,8 @@ fn put(sheet: &mut Sheet, number: usize, job: &PreviewJob, result: &mut Result<P
     }
 }
 
-/// Shows the warnings of a file, its summary line if it is the only one or on request, and its error if there are
-/// several.
+/// Shows the warnings of a file, its summary line if it is the only file or `--verbose` is given, and its error if
+/// there are several files.
 fn show(session: &Session, job: &PreviewJob, result: &Result<Picture>, is_one_of_many: bool) {
     match result {
         Err(error) if is_one_of_many => session.show_error(error),

@@ -79,7 +79,7 @@ impl Bar {
         }
     }
 
-    /// The progress callback for the library; `None` without a bar.
+    /// The progress callback for the library, or `None` without a bar.
     pub fn callback(&self) -> Option<Progress> {
         let lazy = self.0.clone()?;
         Some(Progress(Arc::new(move |done_amount, total| lazy.update(done_amount, total))))
@@ -105,7 +105,7 @@ impl Lazy {
 struct Gauge(VecDeque<(Duration, u64)>);
 
 impl Gauge {
-    /// Records the amount done at a time since the start; `false` if the last record is too recent.
+    /// Records the amount done at a time since the start. Returns `false` if the last record is too recent.
     fn note(&mut self, at: Duration, done_amount: u64) -> bool {
         if self.0.back().is_some_and(|last| at < last.0 + EVERY) {
             return false;
@@ -117,7 +117,7 @@ impl Gauge {
         true
     }
 
-    /// The amount per second; `None` until enough time has passed.
+    /// The amount per second, or `None` until enough time has passed.
     fn rate(&self) -> Option<f64> {
         let first = self.0.front()?;
         let last = self.0.back()?;

@@ -51,7 +51,7 @@ impl Records {
         *self.open() = None;
     }
 
-    /// Writes the files; later calls do nothing. `report` covers the jobs; `None` if they failed.
+    /// Writes the files; later calls do nothing. `report` covers the jobs, and is `None` if they failed.
     ///
     /// # Errors
     /// Returns an error if a file cannot be written, after trying to write the others.

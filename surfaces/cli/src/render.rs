@@ -11,7 +11,7 @@ use polyhaul::warnings::{KEPT_PER_KIND, Warnings, kind_words};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Maximum number of warnings per kind to show in full; the others are summarized.
+/// Maximum number of warnings per kind to show in full; the other warnings are summarized.
 const FULL: usize = KEPT_PER_KIND;
 
 /// Maximum number of names in a summary of warnings.

@@ -115,9 +115,9 @@ impl Session {
             .with_write_throttle(self.throttles.write.clone())
     }
 
-    /// Runs `work` on each file and passes the results to `each_result` in order, until that breaks. `work` receives
-    /// the index of the file and the run options; it runs in parallel for files that need little memory, as estimated
-    /// by `bytes`.
+    /// Runs `work` on each file and passes the results to `each_result` in order, until it returns `Break`. `work`
+    /// receives the index of the file and the run options; it runs in parallel for files that need little memory, as
+    /// estimated by `bytes`.
     pub fn each<T: Send>(
         &self,
         doing: &str,
@@ -260,7 +260,7 @@ impl Session {
         self.trace.recording()
     }
 
-    /// The verdict on all jobs so far; `None` if no job has finished. `report` covers the jobs.
+    /// The verdict on all jobs so far, or `None` if no job has finished. `report` covers the jobs.
     fn verdict(&self, report: &Report) -> Option<Verdict> {
         let seen = self.recording();
         (seen.elapsed_ns > 0).then(|| self.judge(&seen, report))

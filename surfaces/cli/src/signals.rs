@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_millis(800);
 #[derive(Clone, Default)]
 pub struct Signals {
     cancel: Cancel,
-    /// The signal number; 0 for none.
+    /// The signal number, or 0 for none.
     caught: Arc<AtomicUsize>,
     holds: Arc<AtomicUsize>,
     /// The process to forward signals to; `None` to handle them here.
@@ -31,7 +31,7 @@ pub struct Signals {
     meant_for: Arc<std::sync::Mutex<Option<Other>>>,
 }
 
-/// Another process. The pidfd refers only to this process, even if its id is reused; `None` before Linux 5.3.
+/// Another process. The pidfd refers only to this process, even if its id is reused. It is `None` before Linux 5.3.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 struct Other {
     process: i32,
@@ -201,7 +201,7 @@ impl Other {
     }
 
     /// Sends SIGTERM; does nothing if the process has ended. Without a pidfd, the signal could reach another process
-    /// that reuses the id after the process was waited for, but systems reuse an id only after all others.
+    /// that reuses the id after the process was waited for, but systems reuse an id only after all other ids.
     fn terminate(&self) {
         use std::os::fd::AsRawFd;
         // SAFETY: the calls take integers, and a null pointer where one is allowed.

@@ -1,8 +1,8 @@
 //! Detects standard streams that were closed when the program started.
 //!
-//! Rust's runtime opens `/dev/null` in place of closed ones before `main`, so that no file gets their descriptors. This
-//! also hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So the check runs earlier,
-//! when the program is loaded. Nothing is read or written here.
+//! Rust's runtime opens `/dev/null` in place of closed streams before `main`, so that no file gets their descriptors.
+//! This also hides a mistake: `polyhaul convert a.obj - >&-` would succeed and write nothing. So the check runs
+//! earlier, when the program is loaded. Nothing is read or written here.
 
 use crate::format;
 use polyhaul::{Error, ErrorKind, Input, Output, Result};

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Serialize)]
 struct ValidateDetails<'a> {
-    /// Whether all inputs are valid; `null` if an interruption prevented checking some and none is invalid.
+    /// Whether all inputs are valid, or `null` if an interruption prevented checking some and none is invalid.
     valid: Option<bool>,
     files: Vec<ValidateFile<'a>>,
 }
@@ -37,7 +37,7 @@ struct ValidateChecked {
 }
 
 impl ValidateChecked {
-    /// Whether the input is valid; `None` if the check was interrupted.
+    /// Whether the input is valid, or `None` if the check was interrupted.
     fn valid(&self) -> Option<bool> {
         let is_cancelled = self.validation.error.as_ref().is_some_and(|error| error.kind() == ErrorKind::Cancelled);
         (!is_cancelled).then_some(self.validation.valid)
@@ -80,7 +80,7 @@ fn check(path: &Path, options: ReadOptions) -> ValidateChecked {
     ValidateChecked { path: path.to_owned(), validation: validation.unwrap_or_else(unread) }
 }
 
-/// Prints the problems and the verdict; `false` if standard output is closed.
+/// Prints the problems and the verdict. Returns `false` if standard output is closed.
 fn show(session: &Session, checked: &ValidateChecked) -> bool {
     if session.everywhere.json {
         return true;

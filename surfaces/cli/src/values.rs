@@ -109,7 +109,7 @@ pub fn latency(text: &str) -> Result<Duration, String> {
     seconds.map(Duration::from_secs_f64).ok_or("expected a time of up to 3600s, such as 100us, 5ms or 0.1s".into())
 }
 
-/// Parses the size of the demo's scene. Smaller scenes yield meaningless rates; larger ones exceed 32-bit indices.
+/// Parses the size of the demo's scene. Smaller scenes yield meaningless rates; larger scenes exceed 32-bit indices.
 pub fn demo_size(text: &str) -> Result<u64, String> {
     let bytes = size(text)?;
     if (100_000..=4_000_000_000).contains(&bytes) { Ok(bytes) } else { Err("expected a size from 100KB to 4GB".into()) }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 /// The command-line words; the first is the program name.
 static WORDS: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Stores the words for the rest of the process, unless an earlier call did, and returns the stored ones.
+/// Stores the words for the rest of the process, unless an earlier call did, and returns the stored words.
 pub fn keep(words: Vec<OsString>) -> &'static [OsString] {
     WORDS.get_or_init(|| words)
 }

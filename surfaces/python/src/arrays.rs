@@ -1,4 +1,4 @@
-//! Arrays shared between Python and the library without copies: the library's as buffers that Python reads, and
+//! Arrays shared between Python and the library without copies: the library's arrays as buffers that Python reads, and
 //! Python's buffers as slices that the library reads.
 //!
 //! `surfaces/python/polyhaul/_arrays.py` determines shapes and element types, or `fitting` accepts them unchanged; only
@@ -127,8 +127,8 @@ plain_rows! {
     u64 => UnsignedInteger,
 }
 
-/// Indices: signed ones are accepted too. -1 becomes [`model::NONE`], and other negative numbers become indices that
-/// are out of range.
+/// Indices: signed integers are accepted too. -1 becomes [`model::NONE`], and other negative numbers become indices
+/// that are out of range.
 impl Row for u32 {
     fn consists_of(kind: ElementType) -> bool {
         kind == ElementType::UnsignedInteger { bytes: 4 } || i32::consists_of(kind)
@@ -197,7 +197,7 @@ impl<T: Row> Room<T> {
         self.0.count
     }
 
-    /// Borrows `count` values starting at `start`; `None` if they are out of range.
+    /// Borrows `count` values, starting at `start`. Returns `None` if they are out of range.
     ///
     /// # Safety
     /// Nothing else reads or writes these values while they are borrowed.

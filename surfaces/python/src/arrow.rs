@@ -243,7 +243,7 @@ fn no_memory() -> PyErr {
     PyMemoryError::new_err("out of memory for the columns")
 }
 
-/// The type of a column; `None` if unsupported. Booleans become bytes, as in numpy.
+/// The type of a column, or `None` if unsupported. Booleans become bytes, as in numpy.
 fn scalar(kind: &DataType) -> Option<Scalar> {
     Some(match kind {
         DataType::Int8 => Scalar::I8,

@@ -199,7 +199,7 @@ fn flags(value: &Bound<'_, PyAny>, count: usize) -> Option<Array<u8>> {
     values(value, count).filter(|flags: &Array<u8>| flags.iter().fold(true, |fits, flag| fits & (*flag <= 1)))
 }
 
-/// Accepts a missing argument as an empty array; `None` if a given one does not fit.
+/// Accepts a missing argument as an empty array. Returns `None` if the argument is present but does not fit.
 fn optional<T, A: Into<Array<T>>>(
     value: &Argument<'_>,
     take: impl FnOnce(&Bound<'_, PyAny>) -> Option<A>,
@@ -214,7 +214,7 @@ fn held<T: Row>(value: &Bound<'_, PyAny>) -> Option<Held<T>> {
     Held::get(value).filter(is_usual).filter(|_| !value.is_instance_of::<PyBytes>() && !has_mask(value))
 }
 
-/// Whether an array has masked values, which its buffer does not distinguish from others.
+/// Whether an array has masked values, which its buffer does not distinguish from valid values.
 fn has_mask(value: &Bound<'_, PyAny>) -> bool {
     static MASKED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let masked = MASKED.import(value.py(), "numpy.ma", "MaskedArray");

@@ -33,7 +33,7 @@ trait Pick {
     /// The number of rows that fit in the output.
     fn room_count(&self) -> usize;
 
-    /// Gathers `rows` to the output starting at `start`; `false` if an index is out of range.
+    /// Gathers `rows` into the output, starting at `start`. Returns `false` if an index is out of range.
     ///
     /// # Safety
     /// Nothing else accesses these output rows meanwhile.
@@ -76,7 +76,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Lane {
     }
 }
 
-/// Fills all outputs block by block on `threads` threads; `false` if an index is out of range or the job was cancelled.
+/// Fills all outputs block by block on up to `threads` threads. Returns `false` if an index is out of range or the job
+/// was cancelled.
 fn gather_all(columns: &[Lane], rows: &[i64], threads: usize, job: &Job) -> bool {
     let next = AtomicUsize::new(0);
     let is_fine = AtomicBool::new(true);

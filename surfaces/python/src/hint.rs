@@ -4,7 +4,7 @@
 use polyhaul::options::{OptionGroup, OptionKind, OptionRow};
 use polyhaul::{ReadOptions, WriteOptions};
 
-/// Replaces the flags in a hint by keyword arguments.
+/// Replaces the flags in a hint with keyword arguments.
 pub(crate) fn with_keywords(hint: &str) -> String {
     let mut text = String::new();
     let mut rest = hint;

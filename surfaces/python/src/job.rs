@@ -116,10 +116,10 @@ pub(crate) fn run<T: Send + 'static>(
     waiting.finish(py, worker)
 }
 
-/// Runs `work` on `threads` threads, including the current one.
+/// Runs `work` on `threads` threads, including the current thread.
 pub(crate) fn side_by_side(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
-        // If a thread cannot be started, the others do its share.
+        // If a thread cannot be started, the other threads do its share.
         let others: Vec<_> =
             (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, &work).ok()).collect();
         work();
@@ -210,7 +210,7 @@ impl Meter {
         self.finished.store(finished, Ordering::Relaxed);
     }
 
-    /// The latest values; `None` before the first.
+    /// The latest values, or `None` before the first report.
     fn get(&self) -> Option<(u64, Option<u64>)> {
         Some((Meter::known(&self.finished)?, Meter::known(&self.total)))
     }

@@ -69,7 +69,7 @@ pub(crate) fn material_to_python<'py>(py: Python<'py>, material: &Material) -> P
 /// A source folder in Python: the folders of the scene and the material library, then the flags of [`FolderPlace`].
 pub(crate) type FolderParts = (PathBuf, Option<PathBuf>, bool, bool, bool);
 
-/// Converts a folder to a tuple; `None` if unknown.
+/// Converts a folder to a tuple. Returns `None` if unknown.
 pub(crate) fn folder_to_python(folder: &SourceFolder) -> Option<FolderParts> {
     let place = folder.place()?;
     Some((place.scene.clone(), place.library.clone(), place.allow_outside, place.in_archive, place.has_resolver))

@@ -306,7 +306,7 @@ fn parameters<'a>(render: &'a Render, kind: &str, index: usize) -> Option<Parame
     }
 }
 
-/// The indices of the transforms at shutter open and close; `None` for the identity.
+/// The indices of the transforms at shutter open and close, or `None` for the identity.
 fn nodes(render: &Render, motion: Motion) -> [Option<usize>; 2] {
     [motion.start, motion.end].map(|transform| render.transform_index(transform))
 }

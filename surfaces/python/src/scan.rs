@@ -46,7 +46,7 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Waits for the next batch; `None` after the last.
+    /// Waits for the next batch. Returns `None` after the last batch.
     pub(crate) fn wait(&mut self) -> Option<Result<Table>> {
         loop {
             if let Some(next) = self.wait_for(STEP) {

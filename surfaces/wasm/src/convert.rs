@@ -24,8 +24,8 @@ pub extern "C" fn polyhaul_convert() -> bool {
 
 /// Allocates an array of zeros for the caller to fill; returns its address, or null if out of memory or if the type is
 /// not supported. Lines refer to it by the number of arrays allocated before. `kind` is the index of the number type in
-/// i8, u8, i16, u16, i32, u32, i64, u64, f32, f64; `width` is the count of numbers per item: 1, for f32 up to 4, or 3
-/// for f64.
+/// i8, u8, i16, u16, i32, u32, i64, u64, f32, f64; `width` is the count of numbers per item: 1 for any type, up to 4
+/// for f32, or 3 for f64.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_array(kind: u32, width: u32, count: usize) -> *mut u8 {
     let Some((array, at)) = GivenArray::zeros(kind, width, count) else { return std::ptr::null_mut() };

@@ -97,7 +97,7 @@ fn packed(attribute: u16) -> [f32; 3] {
     [0, 5, 10].map(|shift| light(f32::from(attribute >> shift & 31) / 31.0))
 }
 
-/// The RGBA color in a title; the last one if there are several.
+/// The RGBA color in a title; the last color if there are several.
 fn color_of(title: &[u8]) -> Option<[u8; 4]> {
     // three.js ignores the last byte of the title.
     let mut colors = title[..title.len() - 1].windows(10).rev().filter_map(|text| text.strip_prefix(b"COLOR="));

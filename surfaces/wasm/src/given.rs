@@ -6,7 +6,7 @@
 //! | line | meaning |
 //! |---|---|
 //! | `mesh NAME` | starts a mesh, which the following lines describe |
-//! | `positions ARRAY`, `colors ARRAY` | three floats or doubles, and four floats per position |
+//! | `positions ARRAY`, `colors ARRAY` | three floats or doubles per position, and four floats per position |
 //! | `uvs ARRAY DOMAIN`, `normals ARRAY DOMAIN` | the domain is `indexed`, or `vertex`: one per position |
 //! | `faces OFFSETS POSITIONS UVS NORMALS`, `lines ...` | polygons and polylines; `-` for no UVs or normals |
 //! | `points ARRAY` | the position index of each point |
@@ -28,8 +28,8 @@ pub(crate) enum GivenArray {
 }
 
 impl GivenArray {
-    /// Allocates an array of zeros; returns it and its address. `kind` is the index of its type in the order of
-    /// [`Values`]. `None` if out of memory, or if the type is not supported.
+    /// Allocates an array of zeros, and returns it with its address. `kind` is the index of its type in the order of
+    /// [`Values`]. Returns `None` if out of memory, or if the type is not supported.
     pub(crate) fn zeros(kind: u32, width: u32, count: usize) -> Option<(GivenArray, *mut u8)> {
         macro_rules! numbers {
             ($($number:literal $variant:ident,)+) => {
@@ -103,7 +103,7 @@ impl Description {
         self.scene.meshes.push(Mesh::default());
     }
 
-    /// Sets the array of the current mesh that a line names.
+    /// Sets an array of the current mesh: `key` and `words` are the words of a line.
     fn fill(&mut self, key: &str, words: &[&str]) -> Option<()> {
         let mut mesh = self.scene.meshes.pop()?;
         match (key, words) {
@@ -190,7 +190,7 @@ impl Description {
     }
 
     fn finish(mut self) -> Scene {
-        // A single mesh without a name needs no object. Several need one each, or OBJ would merge them.
+        // A single mesh without a name needs no object. Several meshes need one object each, or OBJ would merge them.
         if let [only] = &mut self.scene.objects[..]
             && only.name.is_empty()
         {

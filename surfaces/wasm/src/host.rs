@@ -32,7 +32,7 @@ impl File {
     }
 }
 
-/// Opens a file that a scene refers to; `None` if JavaScript does not find it.
+/// Opens a file that a scene refers to. Returns `None` if JavaScript does not find it.
 pub(crate) fn find(name: &str) -> Option<Input> {
     let number = u32::try_from(imported::find(name)).ok()?;
     Some(Input::Host(Box::new(File { number, at: 0 }), name.to_owned()))

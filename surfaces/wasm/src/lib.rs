@@ -16,7 +16,7 @@
 //! | `floatColors` | `1`: write colors in PLY as floats rather than bytes |
 //! | `encoding` | `ascii` to write numbers as text, or `big` to write big-endian PLY |
 //! | `tables` | `1`: read the tables of the file rather than its scene |
-//! | `part` | `1`: the file is a part of an OBJ file, to be joined with others: see `part` |
+//! | `part` | `1`: the file is a part of an OBJ file, to be joined with the other parts: see `part` |
 //! | `drawn` | `1`: only shapes are needed; binary STL is then drawn while it is read |
 //! | `skip` | `1`: skip invalid elements with a warning |
 //! | `precision` | the precision of positions: `auto`, `single` or `double` |
@@ -90,7 +90,7 @@ pub extern "C" fn polyhaul_answer_bytes() -> usize {
 }
 
 /// Starts drawing a shape, by its index in the answer. Returns a pointer to the addresses of four blocks, for
-/// positions, normals, colors and UVs; null if the shape does not exist.
+/// positions, normals, colors and UVs, or null if the shape does not exist.
 #[unsafe(no_mangle)]
 pub extern "C" fn polyhaul_draw(shape: usize) -> *const [usize; 4] {
     INSTANCE.with_borrow_mut(|instance| match (&instance.scene, instance.shapes.get(shape)) {

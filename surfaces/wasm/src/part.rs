@@ -104,7 +104,7 @@ pub(crate) fn describe(scene: &Scene, lines: u64, json: &mut Json) {
     json.key("lines").integer(lines);
 }
 
-/// The maximum index, counting from 1; 0 without indices.
+/// The maximum index, counting from 1, or 0 without indices.
 fn largest(indices: &[u32]) -> u32 {
     // [`NONE`] becomes 0.
     const { assert!(NONE.wrapping_add(1) == 0) };
@@ -134,7 +134,7 @@ fn join(scene: &mut Scene, text: &str) -> Result<(Vec<Shape>, [usize; 4])> {
     Ok((shapes.into_iter().map(|shape| shape.within(&whole.base, mesh)).collect(), addresses))
 }
 
-/// The range of a part's values within those of the whole file.
+/// The range of a part's values within the values of the whole file.
 #[derive(Clone, Copy, Default)]
 struct PaddedRange {
     /// The number of values in earlier parts.

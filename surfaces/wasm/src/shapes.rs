@@ -1,7 +1,7 @@
 //! Expands a scene to what a renderer draws: shapes, and blocks of their corners without indices.
 //!
 //! In OBJ, a shape extends from one `o` or `g` statement to the next, as in three.js: the first shape also includes the
-//! elements before the first of these statements, and a shape starts with the material of the previous one. In other
+//! elements before the first of these statements, and a shape starts with the material of the previous shape. In other
 //! formats, each object is a shape. Faces, lines and points of an object become separate shapes. Polygons become
 //! triangle fans around their first corner, and polylines become pairs of corners. Corners without a normal get the
 //! normal of their triangle.
@@ -113,7 +113,7 @@ impl Section {
         }
     }
 
-    /// Finishes the current section and starts the next one. If the current section has no name yet, only names it.
+    /// Finishes the current section and starts the next section. If the current section has no name yet, only names it.
     fn declare(&mut self, name: &str, shapes: &mut Vec<Shape>) {
         if !self.is_declared {
             self.name = name.to_owned();

@@ -14,8 +14,8 @@ pub(crate) struct Before {
     pub(crate) corners: [usize; 2],
 }
 
-/// A statement. Of several at the same position, object and group names are applied first, since the others usually
-/// belong to the new shape.
+/// A statement. Of several statements at the same position, object and group names are applied first, since the other
+/// statements usually belong to the new shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement<'a> {
     Object(Cow<'a, str>),
@@ -78,8 +78,8 @@ impl Before {
         Before { elements, corners: [corners(&mesh.faces, elements[0]), corners(&mesh.lines, elements[1])] }
     }
 
-    /// The number of corners to draw between this position and a later one, by kind: polygons become triangles, and
-    /// polylines become pairs.
+    /// The number of corners to draw between this position and a later position, by kind: polygons become triangles,
+    /// and polylines become pairs.
     pub(crate) fn drawn_until(&self, end: &Before) -> [usize; 3] {
         let [faces, lines, points] = [0, 1, 2].map(|kind| end.elements[kind] - self.elements[kind]);
         let [of_faces, of_lines] = [0, 1].map(|kind| end.corners[kind] - self.corners[kind]);

@@ -1,11 +1,11 @@
 //! Generates the input files, mostly hilly grids in Blender's dialect.
 //!
 //! Grids are the same on every machine: they only use additions, multiplications, divisions and square roots of floats,
-//! which IEEE 754 defines exactly. Only [`surface`] uses sines, which it does not define. `single` is one mesh; `plain`
-//! has as many uvs as positions, which some readers require; `objects` consists of many meshes with separate materials,
-//! smoothing and arrays. [`styles`] writes OBJ files in the style of other programs; [`ply`], [`stl`] and [`table`]
-//! (numbers as text) use the same floats. pbrt scenes ([`pbrt`]) are the ones of the tests. The counts of a file are
-//! printed and stored next to it, as `.counts`.
+//! which IEEE 754 defines exactly. Only [`surface`] uses sines, which the standard does not define. `single` is one
+//! mesh; `plain` has as many uvs as positions, which some readers require; `objects` consists of many meshes with
+//! separate materials, smoothing and arrays. [`styles`] writes OBJ files in the style of other programs; [`ply`],
+//! [`stl`] and [`table`] (numbers as text) use the same floats. pbrt scenes ([`pbrt`]) are the scenes of the tests, and
+//! one in the style of a film's assets. The counts of a file are printed and stored next to it, as `.counts`.
 
 mod pbrt;
 mod ply;
@@ -212,7 +212,7 @@ impl Grid {
         [column as f32 / self.columns as f32, row as f32 / self.rows as f32]
     }
 
-    /// Smooth noise in three octaves.
+    /// Returns smooth noise in three octaves.
     fn height(&self, row: u32, column: u32) -> f32 {
         [64, 16, 4].iter().map(|&cell| self.noise(row, column, cell) * cell as f32 / 64.0).sum::<f32>() * 0.3
     }

@@ -67,7 +67,7 @@ pub fn calls(file: &Path, call_bytes: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Lists all files in a folder and its subfolders, sorted by name; or the file itself.
+/// Lists all files in a folder and its subfolders, sorted by name, or the file itself.
 pub fn files(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !path.is_dir() {
         return Ok(vec![path.into()]);
@@ -141,7 +141,7 @@ fn inflate_stream(source: &Source<'_>) -> std::io::Result<u64> {
     }
 }
 
-/// Threads decompress pieces in parallel, each taking the next one.
+/// Decompresses pieces in parallel; each thread takes the next piece.
 fn inflate_pieces(source: &Source<'_>, threads: usize) -> std::io::Result<u64> {
     let next = AtomicU64::new(0);
     let work = || -> std::io::Result<u64> {

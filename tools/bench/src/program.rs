@@ -19,7 +19,8 @@ pub fn main(name: &str, run: impl FnOnce(&[&str]) -> Result<(), Failure>) -> Exi
     }
 }
 
-/// Limits polyhaul to the instruction set in `POLYHAUL_BENCH_LEVEL`, to measure on one machine how fast others are.
+/// Limits polyhaul to the instruction set in `POLYHAUL_BENCH_LEVEL`, to measure the levels of other machines on one
+/// machine.
 fn cap_level() -> Result<(), Failure> {
     let Ok(level_name) = std::env::var("POLYHAUL_BENCH_LEVEL") else { return Ok(()) };
     let level = Level::all().find(|level| format!("{level:?}").eq_ignore_ascii_case(&level_name));

@@ -1,4 +1,4 @@
-//! Measures the precision of throttles: the rate at which they let bytes through, compared with the nominal one.
+//! Measures the precision of throttles: the rate at which they let bytes through, compared with the nominal rate.
 
 use crate::Failure;
 use polyhaul_bytes::{FileOptions, Sink, Source, Throttle};

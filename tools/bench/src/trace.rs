@@ -48,7 +48,7 @@ fn read(files: &[PathBuf], run: &RunOptions) -> Result<u64, Failure> {
     files.iter().map(read).sum()
 }
 
-/// Writes small scenes of a few faces each.
+/// Writes small scenes of 50 faces each.
 fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let folder = folder.join("trace-small");
     std::fs::create_dir_all(&folder)?;
@@ -62,8 +62,8 @@ fn small_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Prints `numbers group=G name=N ns=MINIMUM median_ns=M agrees=yes|no`, per kilobyte, for each level of recording, and
-/// for `asking`: the time spent on checking for a trace if there is none. They agree if all processed the same number
-/// of bytes.
+/// for `asking`: the time spent on checking for a trace if there is none. The measurements agree if all processed the
+/// same number of bytes.
 fn compare(
     group: &str,
     files: &[PathBuf],

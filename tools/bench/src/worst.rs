@@ -1,6 +1,6 @@
 //! Prints a table of the small inputs that are most expensive to read: peak memory and time of the command for each.
 //!
-//! The inputs are those of the test kit's `worst`, whose test checks the bound on memory.
+//! The inputs come from the test kit's module `worst`, whose test checks the bound on memory.
 
 use crate::measure::reset_peak_memory;
 use crate::program::Failure;

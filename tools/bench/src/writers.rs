@@ -27,7 +27,7 @@ pub fn main(name: &str, file: &Path, output: &Path, threads: usize) -> Result<()
     Ok(())
 }
 
-/// ASCII STL with six digits.
+/// Returns options for ASCII STL with six digits.
 fn as_text() -> WriteOptions {
     WriteOptions::default()
         .with_scene(SceneWriteOptions::default().with_ascii(true).with_digits(Some(Digits::Fixed(6))))
@@ -61,7 +61,7 @@ fn obj(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Fai
     Ok((timing, None))
 }
 
-/// stl_io's writer is buffered.
+/// Adds no buffer: stl_io's writer is buffered.
 fn stl_io(file: &Path, output: &Path) -> Result<(measure::Timing, Option<u64>), Failure> {
     let triangles = readers::stl_io(file)?;
     measure::reset_peak_memory();

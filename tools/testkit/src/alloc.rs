@@ -42,7 +42,7 @@ pub struct Use {
     pub peak_bytes: u64,
 }
 
-/// Runs `work` and counts its allocations; zeros if [`Counting`] is not installed.
+/// Runs `work` and counts its allocations. All counts are zero if [`Counting`] is not installed.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     let count = COUNT.load(Relaxed);
     let total = TOTAL_BYTES.load(Relaxed);
@@ -57,7 +57,7 @@ pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Use) {
     (result, used)
 }
 
-/// Returns the number of live bytes; 0 if neither allocator of this module is installed.
+/// Returns the number of live bytes, or 0 if neither allocator of this module is installed.
 pub fn live_bytes() -> i64 {
     LIVE_BYTES.load(Relaxed)
 }
@@ -68,7 +68,7 @@ pub fn cap(bytes: u64) {
     MAX_BYTES.store(bytes as i64, Relaxed);
 }
 
-/// Updates the counters; returns `false` if the allocation would exceed the cap.
+/// Updates the counters. Returns `false` if the allocation would exceed the cap.
 fn note(bytes: i64) -> bool {
     let live = LIVE_BYTES.fetch_add(bytes, Relaxed) + bytes;
     if bytes > 0 {
@@ -126,7 +126,7 @@ static MIN_BYTES: AtomicUsize = AtomicUsize::new(0);
 static LEFT: AtomicI64 = AtomicI64::new(0);
 static TELLS: AtomicBool = AtomicBool::new(false);
 
-/// Runs `work` with allocation `number` failing, counted from 0 over allocations of at least `least_bytes`; also
+/// Runs `work` and fails its allocation `number`, counted from 0 over allocations of at least `least_bytes`. Also
 /// returns whether there was such an allocation.
 ///
 /// Requires [`Failing`] as the allocator. Counts allocations of all threads.

@@ -17,7 +17,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Reads the file; empty if that fails.
+    /// Reads the file. Returns an empty vector if that fails.
     pub fn bytes(&self) -> Vec<u8> {
         fs::read(&self.path).unwrap_or_default()
     }
@@ -101,7 +101,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Leftovers are the system's to clean up.
+        // The system cleans up leftovers.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -8,7 +8,7 @@ pub struct ExrPart {
     pub channels: Vec<ExrChannel>,
     /// Additional attributes: name, type, value.
     pub attributes: Vec<(String, String, Vec<u8>)>,
-    /// Tile width, tile height and level mode; scanlines if `None`.
+    /// Tile width, tile height and level mode, or `None` for scanlines.
     pub tiles: Option<[u32; 3]>,
     /// Whether the part is declared deep; its blocks are then empty.
     pub is_deep: bool,
@@ -178,7 +178,7 @@ pub fn exr(parts: &[ExrPart]) -> Vec<u8> {
     out
 }
 
-/// Converts a float that is exactly representable as a half to its bits; zero below 2^-14.
+/// Converts a float that is exactly representable as a half to its bits. Returns zero below 2^-14.
 pub fn half(value: f32) -> u32 {
     let bits = value.to_bits();
     let sign = bits >> 16 & 0x8000;

@@ -97,7 +97,7 @@ pub const FORMATS: [(&str, &str); 25] = [
     ("sog", "sog"),
 ];
 
-/// Panics on errors that no input may cause: internal ones, and lack of memory.
+/// Panics on errors that no input may cause: internal errors, and lack of memory.
 fn no_fault(error: &Error) {
     assert!(!matches!(error.kind(), ErrorKind::Internal | ErrorKind::Memory), "{error}");
 }

@@ -61,7 +61,7 @@ pub enum Shape {
     Grid,
     /// One face with very many corners.
     LongFace,
-    /// The same, with an escaped newline after each corner.
+    /// One face with very many corners, each followed by an escaped newline.
     Continuations,
     /// One long comment.
     LongComment,

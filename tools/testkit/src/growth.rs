@@ -1,8 +1,8 @@
 //! Checks that work is linear: 16 times the input must not cost much more than 16 times the time and memory.
 //!
 //! Time is CPU time, which depends little on the load of the machine. Quadratic work would take 256 times as long, so
-//! the limit is 64, a factor of 4 from both: evicted caches or frequency scaling have made linear work look twice as
-//! slow.
+//! the limit is 64, a factor of 4 from both linear and quadratic work: evicted caches or frequency scaling have made
+//! linear work look twice as slow.
 
 use crate::alloc::{Use, measure};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ fn cost<T>(input: &T, work: &impl Fn(&T)) -> (Duration, Use) {
         let took = processor_time().zip(start.1).map(|(end, start)| end - start);
         shortest = shortest.min(took.unwrap_or_else(|| start.0.elapsed()));
         used = Some(measured);
-        // Long rounds have little noise: one is enough.
+        // Long rounds have little noise: one round is enough.
         if round == 0 && shortest > LONG {
             break;
         }
@@ -62,8 +62,8 @@ fn once<T>(inputs: &[T; 2], work: &impl Fn(&T)) -> Option<String> {
     (slow || bytes > MAX_BYTES).then_some(text)
 }
 
-/// Describes excessive growth from the first input to the second, which is [`RATIO`] times as large; `None` if growth
-/// is linear.
+/// Describes excessive growth from the first input to the second, which is [`RATIO`] times as large. Returns `None` if
+/// growth is linear.
 ///
 /// Memory is compared only if [`Counting`](crate::alloc::Counting) is the allocator. Excess must be measured three
 /// times in a row, since the machine may be busy.

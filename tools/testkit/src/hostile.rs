@@ -90,7 +90,7 @@ impl Hostile {
         self
     }
 
-    /// Adds a fault.
+    /// Sets the fault.
     pub fn with(mut self, fault: Fault) -> Hostile {
         self.fault = fault;
         self

@@ -1,7 +1,8 @@
 //! Image files: the test data, and small generated files for variants that it lacks.
 //!
-//! A format with a folder in the test data is included automatically. Everything else is one entry each: whether the
-//! decoder is our own in [`is_own`], files in [`made`], claims in [`claims`], and files of any size in [`SHAPES`].
+//! A format with a folder in the test data is included automatically. The rest takes one entry per case: decoders that
+//! are not our own in [`is_own`], generated files in [`made`], headers with false sizes in [`claims`], and files of any
+//! size in [`SHAPES`].
 
 use crate::corpus::{root, samples};
 use polyhaul::Format;
@@ -32,12 +33,12 @@ pub fn formats() -> Vec<Format> {
     Format::ALL.into_iter().filter(is_here).collect()
 }
 
-/// Returns whether polyhaul implements the decoder. Decoders of other libraries only have to keep the limits.
+/// Returns whether polyhaul implements the decoder. Decoders of other libraries only have to stay within the limits.
 pub fn is_own(format: Format) -> bool {
     !matches!(format, Format::Png | Format::Jpeg | Format::Exr)
 }
 
-/// Returns all files of the test data, and the generated ones.
+/// Returns all files of the test data, and the generated files.
 pub fn pictures() -> Vec<Picture> {
     let mut images = Vec::new();
     for format in formats() {

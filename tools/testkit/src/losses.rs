@@ -1,7 +1,7 @@
 //! Attributes that a conversion from one format to another loses, listed by hand, and a check that a conversion loses
 //! no others.
 //!
-//! Independent of the warnings: never calls the library for its expectations. An attribute that differs after a
+//! The expectations are independent of the warnings, and never come from the library. An attribute that differs after a
 //! conversion must be listed here, and the conversion must have given one of its warnings.
 
 use crate::slots;
@@ -12,7 +12,7 @@ use polyhaul::model::{Image, Samples};
 /// Table formats.
 const TABLES: [&str; 6] = ["csv", "tsv", "txt", "xyz", "pts", "npy"];
 
-/// Returns the attributes lost in a conversion between two formats, comma-separated; `None` if the conversion is
+/// Returns the attributes lost in a conversion between two formats, comma-separated, or `None` if the conversion is
 /// unsupported.
 pub fn lost(from: &str, to: &str) -> Option<&'static str> {
     if SPLATS.contains(&to) {

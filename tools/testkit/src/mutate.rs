@@ -1,4 +1,4 @@
-//! Damages text: cuts it off, changes single bytes, or shakes it up at random.
+//! Damages text: cuts it off, changes single bytes, or makes random changes.
 
 use crate::random::Random;
 
@@ -29,8 +29,8 @@ pub fn bytes_at(text: &[u8], places: impl IntoIterator<Item = usize>, mut visit:
     }
 }
 
-/// Returns offsets at which to cut a text of `size` bytes: all of them below `all_below` bytes, otherwise `count`
-/// random ones and 16 at either end.
+/// Returns offsets at which to cut a text of `size` bytes: all offsets if `size` is below `all_below`, otherwise
+/// `count` random offsets and 16 at either end.
 pub fn cuts(size: usize, all_below: usize, count: usize) -> Vec<usize> {
     if size < all_below {
         return (0..size).collect();

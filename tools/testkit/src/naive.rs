@@ -1,5 +1,5 @@
-//! A slow OBJ reader that is easy to trust: line by line, with `str::parse` and the minimum of state. It has no chunks
-//! or threads, and rejects everything unknown.
+//! A slow OBJ reader that is easy to trust: it works line by line, with `str::parse` and the minimum of state. It has
+//! no chunks or threads, and rejects everything unknown.
 //!
 //! Written from the documentation of the format, independently of the reader that it checks.
 
@@ -147,7 +147,7 @@ fn values(line: &[u8]) -> Vec<&[u8]> {
     values
 }
 
-/// Returns the text after the keyword; Latin-1 if it is not UTF-8.
+/// Returns the text after the keyword, decoded as Latin-1 if it is not UTF-8.
 fn name(line: &[u8]) -> String {
     let start = line.iter().position(|b| !is_blank(b)).unwrap_or(0);
     let rest = &line[start..];
@@ -182,7 +182,7 @@ pub fn declared(text: &[u8]) -> Totals {
     totals
 }
 
-/// Reads a text; `None` if anything in it is invalid or unknown to this reader.
+/// Reads a text. Returns `None` if anything in it is invalid or unknown to this reader.
 pub fn read(text: &[u8]) -> Option<Naive> {
     let mut naive = Naive::default();
     for line in logical_lines(text) {
@@ -243,7 +243,7 @@ impl Naive {
         Some(())
     }
 
-    /// Ends the previous section and starts one; elements before the first section get an unnamed one.
+    /// Ends the previous section and starts a new one. Elements before the first section get an unnamed section.
     fn section(&mut self, name: String, kind: ObjectKind, at: Totals) {
         match self.sections.last_mut() {
             Some(last) => last.range.1 = at,
@@ -331,7 +331,7 @@ fn corner(word: &[u8], totals: Totals) -> Option<[Option<u64>; 3]> {
     Some(corner)
 }
 
-/// Describes the first difference between this reader's result and a scene; `None` if they are equal.
+/// Describes the first difference between this reader's result and a scene. Returns `None` if they are equal.
 pub fn difference(naive: &Naive, scene: &Scene) -> Option<String> {
     let [mesh] = scene.meshes.as_slice() else {
         return Some(format!("{} meshes", scene.meshes.len()));

@@ -6,8 +6,8 @@ use polyhaul_bytes::{DecompressLimits, Encoder, Source, decompressed};
 /// Codecs and their file extensions.
 pub const CODECS: [(Codec, &str); 3] = [(Codec::Gzip, "gz"), (Codec::Zstd, "zst"), (Codec::Lz4, "lz4")];
 
-/// Compresses `plain` into members that each hold `member_bytes` of it, the last one possibly fewer; empty for empty
-/// input.
+/// Compresses `plain` into members that each hold `member_bytes` of it, but the last may hold fewer. Returns nothing
+/// for empty input.
 pub fn pack(codec: Codec, plain: &[u8], member_bytes: usize) -> Vec<u8> {
     let mut packed = Vec::new();
     let mut encoder = Encoder::new(codec, None).unwrap();

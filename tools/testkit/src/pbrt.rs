@@ -4,8 +4,8 @@
 //!
 //! The same [`Spec`] yields the same bytes on every machine and for any number of threads: only sums, products,
 //! divisions and square roots of floats are used. [`write`] returns the content as [`Made`], for comparison with a
-//! reader's result. Texture files are referenced, but not written. All scenes are valid; invalid ones are in
-//! [`hostile`]. See `part` for the content of a part, `shape` for meshes and curves, `text` for the writer.
+//! reader's result. Texture files are referenced, but not written. All scenes are valid; [`hostile`] writes invalid
+//! scenes. See `part` for the content of a part, `shape` for meshes and curves, `text` for the writer.
 //!
 //! The grammar follows `src/pbrt/parser.cpp` and `scene.cpp` of <https://github.com/mmp/pbrt-v4>: materials, textures
 //! and objects share one namespace over all files, an Import does not change the graphics state of its parent, and
@@ -55,7 +55,7 @@ const SHARED_MATERIALS: usize = 24;
 pub struct Spec {
     /// Approximate size of the text before compression, in bytes; at least 4 KB per part.
     pub text_bytes: u64,
-    /// Approximate size of the PLY files before some of them are compressed, in bytes; 0 for none.
+    /// Approximate size of the PLY files before some of them are compressed, in bytes, or 0 for none.
     pub ply_bytes: u64,
     /// Number of parts, at least 1; together with the layout, determines the number of files.
     pub parts: usize,
@@ -126,7 +126,7 @@ pub struct Counts {
     pub positions: u64,
     /// Number of triangles of all meshes, each counted once.
     pub unique_triangles: u64,
-    /// Number of visible triangles: triangles of an object count once per instance, others once.
+    /// Number of visible triangles: triangles of an object count once per instance, other triangles once.
     pub instanced_triangles: u64,
     /// Number of control points of all curves.
     pub curve_points: u64,
@@ -160,7 +160,7 @@ impl Counts {
 pub struct Made {
     /// Path of the main file.
     pub main: PathBuf,
-    /// All files including the main one, sorted by name.
+    /// All files including the main file, sorted by name.
     pub files: Vec<MadeFile>,
     /// Content of the files.
     pub counts: Counts,

@@ -19,7 +19,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Returns a number below `limit`; 0 if `limit` is 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     pub fn below(&mut self, limit: usize) -> usize {
         // Multiplication instead of a remainder: no division, and the bias is negligible for small limits.
         ((u128::from(self.bits()) * limit as u128) >> 64) as usize

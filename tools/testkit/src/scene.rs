@@ -63,7 +63,7 @@ pub fn boxes(count: u32) -> Scene {
     scene
 }
 
-/// Generates splats with the value ranges of trained ones.
+/// Generates splats with the value ranges of trained splats.
 pub fn splats(count: usize, degree: usize) -> Scene {
     let mut state = 5u32;
     let mut number = |center: f32, radius: f32| {
@@ -202,7 +202,7 @@ fn push_face(elements: &mut Elements, positions: &[u32], uvs: Option<&[u32]>, no
     }
 }
 
-/// Describes the first rule of the model that a scene violates; `None` for a valid scene.
+/// Describes the first rule of the model that a scene violates. Returns `None` for a valid scene.
 ///
 /// Every scene that a reader returns must pass, for any input.
 ///

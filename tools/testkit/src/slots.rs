@@ -1,8 +1,8 @@
 //! Slots of each format, written by hand from the formats' descriptions, and the severities that follow.
 //!
 //! Independent of the table of warning kinds (`polyhaul::severity`), which it never reads: losing an attribute without
-//! a slot is a note, losing one with a slot is a loss, and a kind that reports a violation of the format is a fault.
-//! [`crate::losses`] compares the severities of warnings with those of the values read back.
+//! a slot is a note, losing an attribute with a slot is a loss, and a kind that reports a violation of the format is a
+//! fault. [`crate::losses`] compares the severities of warnings with those of the values read back.
 
 use polyhaul::diff::Difference;
 use polyhaul::severity::Severity;
@@ -21,7 +21,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns the severity that a warning about the attribute must have; `None` if the values do not determine it.
+    /// Returns the severity that a warning about the attribute must have, or `None` if the values do not determine it.
     pub fn severity(self) -> Option<Severity> {
         match self {
             Fate::Equal => None,
@@ -162,7 +162,7 @@ const OF_IMAGES: &str = "alpha, attributes, channels, colors, faces, frames, lay
 /// Attributes that images have and scenes do not.
 const OF_IMAGES_ALONE: &str = "channels, frames, layers, levels, parts, pixels, slices";
 
-/// Returns the severity that follows from a format's slots; `None` if conversions to it never give this kind of
+/// Returns the severity that follows from a format's slots, or `None` if conversions to it never give this kind of
 /// warning.
 pub fn expected(code: &str, to: &str) -> Option<Severity> {
     if ["bmp", "psd"].contains(&to) {

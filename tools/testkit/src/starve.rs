@@ -1,11 +1,11 @@
 //! Fails every large allocation of a piece of work once: lack of memory must be an error, never an abort.
 //!
-//! Only allocations of at least 1 KiB fail: smaller ones include the standard library's own (for starting a thread, for
-//! example), whose failure aborts the process; stable Rust cannot prevent that, and a host program would abort
-//! likewise.
+//! Only allocations of at least 1 KiB fail: smaller allocations include those of the standard library, for example to
+//! start a thread. If one of these fails, the process aborts; stable Rust cannot prevent that, and a host program would
+//! abort likewise.
 //!
 //! Since an abort is the bug to find, the work runs in child processes; a child proceeds from one allocation to the
-//! next until it dies, and the next child resumes after that one.
+//! next until it dies, and the next child resumes after that allocation.
 //!
 //! The test binary must use [`Failing`](crate::alloc::Failing) as its allocator.
 
@@ -38,13 +38,13 @@ const TELL: &str = "POLYHAUL_TEST_STARVED_TELL";
 pub struct Plan<'a> {
     /// Test name with its modules; a child runs only this test.
     pub test: &'a str,
-    /// Returns the number of the allocation to fail after a given one.
+    /// Returns the number of the allocation to fail after a given allocation.
     pub next: fn(u64) -> u64,
-    /// Minimum number of errors: below it, the work was not starved.
+    /// Minimum number of errors: with fewer, the work was not starved.
     pub least_errors: u64,
     /// Memory that the work keeps permanently after its first success, such as tables.
     pub kept_bytes: i64,
-    /// Minimum size of allocations to fail; smaller ones do not depend on the input.
+    /// Minimum size of allocations to fail; smaller allocations do not depend on the input.
     pub min_bytes: usize,
 }
 
@@ -205,7 +205,7 @@ fn last(said: &str) -> (Option<u64>, String) {
 }
 
 /// Returns the stack of the allocation that aborts the process. With several threads, allocations vary in order between
-/// runs, so a child may print stacks of failures that it survived; the last one is the culprit.
+/// runs, so a child may print stacks of failures that it survived; the last stack is the right one.
 fn culprit(test: &str, folder: &Path, number: u64) -> String {
     let (is_well, said) = run(test, folder, number, true);
     if is_well {

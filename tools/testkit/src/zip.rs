@@ -1,5 +1,4 @@
-//! Writes zip archives for tests: valid ones, and members with arbitrary records for invalid ones. Never reads
-//! archives.
+//! Writes valid zip archives for tests, and members with arbitrary records for invalid archives. Never reads archives.
 
 use crate::packed::pack;
 use polyhaul_bytes::{Codec, Encoder};
@@ -39,7 +38,7 @@ pub struct Member {
     pub attributes: u32,
     /// Whether sizes and offset are stored in a zip64 field.
     pub is_wide: bool,
-    /// Offset in the directory; `None` for the actual one.
+    /// Offset in the directory, or `None` for the actual offset.
     pub told_offset: Option<u64>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Compares the APIs with the stored ones. Each crate counts as a test.
+/// Compares the APIs with the stored files. Each crate counts as a test.
 pub(crate) fn step(tally: &mut Tally) -> Outcome {
     let Some(program) = program() else {
         return Outcome::Skipped("a nightly toolchain or cargo-public-api is not installed".into());

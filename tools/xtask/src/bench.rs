@@ -44,7 +44,7 @@ struct Options {
     install_peers: bool,
     /// Folder of prebuilt peer programs.
     programs: Option<PathBuf>,
-    /// Earlier build of `bench-obj`, measured in alternation with the current one.
+    /// Earlier build of `bench-obj`, measured in alternation with the current build.
     before: Option<PathBuf>,
     /// Instruction set that polyhaul is limited to.
     level: Option<String>,
@@ -107,7 +107,7 @@ fn parse(args: &[&str]) -> Option<Options> {
     Some(options)
 }
 
-/// Selects `only`, or all parts if it is empty, without `without`; in the order of the plan.
+/// Returns the parts in `only`, or all parts if it is empty, except the parts in `without`, in the order of the plan.
 fn chosen(only: &[&Part], without: &[&Part]) -> Vec<&'static Part> {
     let has = |parts: &[&Part], part: &Part| parts.iter().any(|other| other.name == part.name);
     let is_chosen = |part: &&Part| (only.is_empty() || has(only, part)) && !has(without, part);
@@ -133,7 +133,7 @@ fn record_folder(options: &Options) -> PathBuf {
     options.record.clone().unwrap_or_else(default)
 }
 
-/// Measures, prints and records; returns `false` if a contestant failed.
+/// Measures, prints and records. Returns `false` if a contestant failed.
 fn measure(options: &Options) -> Result<bool, String> {
     let data = data_folder(options);
     make_folder(&data.join("out"))?;

@@ -31,7 +31,7 @@ struct Place {
     destdir: Option<PathBuf>,
     /// Build to install.
     library: Library,
-    /// rustc target; `None` for this machine.
+    /// rustc target, or `None` for this machine.
     target: Option<String>,
 }
 
@@ -44,7 +44,7 @@ enum Library {
     Tested,
 }
 
-/// Builds and installs the library; `None` if the arguments are invalid.
+/// Builds and installs the library. Returns `None` if the arguments are invalid.
 pub(crate) fn install(args: &[&str]) -> Option<ExitCode> {
     let place = parse(args)?;
     Some(if place.install() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -116,7 +116,7 @@ impl Place {
         Ok(())
     }
 
-    /// Copies polyhaul's licenses, and writes those of the packages that the library contains.
+    /// Copies polyhaul's licenses, and writes the licenses of the packages that the library contains.
     fn licenses(&self, folder: &Path) -> io::Result<()> {
         for name in LICENSES {
             install_file(&root::root().join(name), &folder.join(name))?;
@@ -127,7 +127,7 @@ impl Place {
         install_text(&folder.join("THIRD-PARTY.txt"), &notices)
     }
 
-    /// Copies the libraries, and strips optimized ones.
+    /// Copies the libraries, and strips optimized libraries.
     fn libraries(&self, system: &System, built: &Path, lib: &Path) -> io::Result<()> {
         let shared = system.shared_library(VERSION);
         let files = [Some(shared.clone()), Some(system.static_library()), system.import_library()];
@@ -192,7 +192,7 @@ fn link(_: &str, _: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Replaces a file with a new one, so that running programs keep using the old one.
+/// Replaces a file with a new file, so that running programs keep using the old file.
 fn install_file(from: &Path, to: &Path) -> io::Result<()> {
     make_room(to)?;
     fs::copy(from, to).map(drop).map_err(|error| of_file(from, &error))
@@ -222,8 +222,8 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes debug information, and all symbols that a shared library does not export. Uses the program that comes with
-/// rustc, which handles the files of every system, and otherwise that of the C compiler.
+/// Removes debug information, and all symbols that a shared library does not export. Uses rustc's `rust-objcopy`, which
+/// handles the files of every system, or else the system's `objcopy`.
 fn strip(path: &Path, is_shared: bool) {
     let rustc = root::output(Command::new("rustc").args(["--print", "target-libdir"])).unwrap_or_default();
     let objcopy = Path::new(rustc.trim()).with_file_name("bin").join("rust-objcopy");

@@ -139,7 +139,7 @@ struct ArtifactProfile {
 }
 
 impl Artifact {
-    /// Returns the package and target of a test binary; `None` for other messages.
+    /// Returns the package and target of a test binary, or `None` for other messages.
     fn names(&self) -> Option<(String, String)> {
         let (folder, version) = self.package_id.rsplit_once('#')?;
         let package = version.split_once('@').map_or_else(|| folder.rsplit('/').next(), |(name, _)| Some(name))?;

@@ -1,4 +1,4 @@
-//! Cache of passed parts in `target/nightly`: a hash of the inputs of each, and its results.
+//! Cache of the results of passed parts in `target/nightly`, each with a hash of the part's inputs.
 //!
 //! Inputs are tool versions, and the contents of the files that git tracks or does not ignore. Failed and skipped parts
 //! are not cached.
@@ -42,7 +42,7 @@ fn path(part: &str) -> PathBuf {
     root::target().join("nightly").join(format!("{part}.json"))
 }
 
-/// Hashes the files under `inputs`, the version of rustc, and the output of `tools`. `None` without git.
+/// Hashes the files under `inputs`, the version of rustc, and the output of `tools`. Returns `None` without git.
 pub(crate) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
     let listing = ["-c", "core.quotePath=off", "ls-files", "--cached", "--others", "--exclude-standard", "--"];
     let files = root::output(Command::new("git").current_dir(root::root()).args(listing).args(inputs))?;

@@ -51,7 +51,7 @@ pub(crate) fn interpreter() -> PathBuf {
     package().interpreter()
 }
 
-/// Builds the wheel from the sources once; `None` if that fails, or without Python.
+/// Builds the wheel from the sources once. Returns `None` if that fails, or without Python.
 pub(crate) fn wheel() -> Option<&'static Path> {
     static WHEEL: OnceLock<Option<PathBuf>> = OnceLock::new();
     WHEEL.get_or_init(|| prepare()?.then(|| package().build()).flatten()).as_deref()
@@ -82,7 +82,7 @@ pub(crate) fn option_types() -> ExitCode {
 }
 
 impl Place {
-    /// Creates an environment with all requirements, or reuses an existing one.
+    /// Creates an environment with all requirements, or reuses an existing environment.
     pub(crate) fn environment(&self, python: &str) -> bool {
         let required = &self.requirements;
         let packages = fs::read_to_string(required).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Place {
         made
     }
 
-    /// Builds the wheel, replacing the previous one.
+    /// Builds the wheel, replacing the previous wheel.
     fn build(&self) -> Option<PathBuf> {
         let folder = self.folder.join("wheels");
         _ = fs::remove_dir_all(&folder);

@@ -62,9 +62,9 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) outcome: Outcome,
     pub(crate) elapsed: Duration,
-    /// CPU seconds of this process and its children; `None` if the system does not report them.
+    /// CPU seconds of this process and its children, or `None` if the system does not report them.
     pub(crate) cpu_seconds: Option<f64>,
-    /// Whether the results are cached ones.
+    /// Whether the results come from the cache.
     pub(crate) is_remembered: bool,
 }
 

@@ -111,7 +111,7 @@ impl<'a> File<'a> {
 /// The repository, as seen by the rules.
 struct Tree<'a> {
     files: Vec<File<'a>>,
-    /// Paths of all files, including hand-written ones.
+    /// Paths of all files, hand-written or not.
     paths: Vec<&'a str>,
     packages: Vec<Package<'a>>,
 }
@@ -125,7 +125,7 @@ struct Texts {
 }
 
 impl Texts {
-    /// Loads the files in git, and new ones that are not ignored.
+    /// Loads the files in git, and new files that are not ignored.
     fn load(root: &Path) -> Option<Texts> {
         let output = Command::new("git").current_dir(root).args(["ls-files", "-co", "--exclude-standard"]).output();
         let output = output.ok().filter(|output| output.status.success())?;

@@ -170,7 +170,7 @@ fn pack(package: &Path, folder: &Path) -> bool {
     std::fs::create_dir_all(folder).is_ok() && root::succeeds(npm.current_dir(package))
 }
 
-/// Checks in Node that the WebAssembly kernels return the results of the portable ones.
+/// Checks in Node that the WebAssembly kernels return the same results as the portable kernels.
 pub(crate) fn kernels(tally: &mut Tally) -> Outcome {
     if let Some(missing) = missing() {
         return Outcome::Skipped(missing);

@@ -14,7 +14,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Default targets on this system: Rust target, and platform tag of the wheel; empty for the usual one.
+/// Default targets on this system: Rust target, and platform tag of the wheel, empty for the default tag.
 const TARGETS: &[(&str, &str)] = if cfg!(target_os = "macos") {
     &[("aarch64-apple-darwin", ""), ("x86_64-apple-darwin", "")]
 } else if cfg!(windows) {

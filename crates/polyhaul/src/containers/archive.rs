@@ -2,8 +2,8 @@
 //!
 //! `assets.zip/textures/wood.tga` is a member; `assets.zip/more.zip/a.obj` is a member of a nested archive. The name of
 //! an archive alone refers to its only scene or, without scenes, to its only table, nested archive, image or main file
-//! of a scene. Files next to a member are in the same archive: see [`crate::resolve`]. `polyhaul_bytes` handles the
-//! layout of archives.
+//! of a scene. Files that a member refers to are looked up in the same archive: see [`crate::resolve`].
+//! `polyhaul_bytes` handles the layout of archives.
 
 use super::inner::{inner_file_name, split_name};
 use crate::format::{Format, InnerFiles};
@@ -35,7 +35,7 @@ pub(crate) struct Shelf {
     archive: Archive<'static>,
     /// Source of its bytes, for errors.
     source: Source<'static>,
-    /// Nesting depth: 1 for an archive that is not in another one.
+    /// Nesting depth: 1 for an archive that is not inside another archive.
     depth: u32,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Member {
     number: usize,
     /// Name in its archive, without the names of outer archives.
     name: Arc<str>,
-    /// Name in messages: the archive's name and its own.
+    /// Name in messages: the archive's name, a slash, and the member's name.
     shown: Arc<str>,
     /// The file inside the member, if the name refers to one.
     inner: Option<InnerMember>,
@@ -77,14 +77,14 @@ pub(crate) fn members_of(path: &Path, options: &ReadOptions) -> Result<Vec<PathB
     Ok(if members.len() > 1 { members } else { Vec::new() })
 }
 
-/// Finds the member that `path` refers to; `None` if no parent of the path is an archive.
+/// Finds the member that `path` refers to. Returns `None` if no parent of the path is an archive.
 pub(crate) fn member_at(path: &Path, options: &ReadOptions) -> Result<Option<Member>> {
     let Some((file, name)) = split(path) else { return Ok(None) };
     let Some(shelf) = open_at(&file, options)? else { return Ok(None) };
     shelf.member(&name, options).map(Some)
 }
 
-/// Splits a path after its nearest parent that is a file: if that file is an archive, the rest is a member name.
+/// Splits a path after its nearest ancestor that is a file: if that file is an archive, the rest is a member name.
 pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     // Avoid a request to the object store for each parent: only names that end in `.zip` can be archives there.
     let may_be = |path: &Path| {
@@ -96,7 +96,7 @@ pub(crate) fn split(path: &Path) -> Option<(PathBuf, String)> {
     Some((file.to_path_buf(), name))
 }
 
-/// Opens a file as an archive; `None` if it is not one.
+/// Opens a file as an archive. Returns `None` if it is not an archive.
 pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<Shelf>>> {
     let shown = file.display().to_string();
     // Get the version before opening the file: if the file is replaced in between, the cached directory belongs to a
@@ -124,7 +124,7 @@ fn version_of(file: &Path) -> Option<String> {
     Some(format!("{} {}", info.bytes?, info.version?))
 }
 
-/// Converts a path to the form of names in archives; `None` if it leads out of the archive or is not UTF-8.
+/// Converts a path to the form of member names. Returns `None` if it is absolute, contains `..` or is not UTF-8.
 fn in_archive(path: &Path) -> Option<String> {
     let mut name = String::new();
     for part in path.components() {
@@ -160,7 +160,7 @@ impl Shelf {
         Ok(Arc::new(Shelf { archive, source, depth }))
     }
 
-    /// Finds the member `name`, in this archive or a nested one.
+    /// Finds the member `name`, in this archive or a nested archive.
     pub(crate) fn member(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
         if let Some(member) = self.find(name)? {
             return Ok(member);
@@ -204,7 +204,7 @@ impl Shelf {
         }
     }
 
-    /// Finds the member `stored`, and calls it `name`.
+    /// Finds the member that the archive stores as `stored`; messages call it `name`.
     fn stored(self: &Arc<Self>, stored: &str, name: &str) -> Result<Option<Member>> {
         let Some(number) = ask(&self.source, || self.archive.find(stored))? else { return Ok(None) };
         let shown = format!("{}/{name}", self.archive.name()).into();
@@ -256,7 +256,7 @@ impl Shelf {
         Ok(())
     }
 
-    /// Names of all members except links.
+    /// Names of all members except symlinks.
     fn files(&self) -> impl Iterator<Item = &str> {
         self.archive.names().enumerate().filter(|(number, _)| !self.archive.is_link(*number)).map(|(_, name)| name)
     }
@@ -355,7 +355,7 @@ impl Member {
         }
     }
 
-    /// Reads the file inside it; `source` contains the bytes of the outer member.
+    /// Reads the file inside the member; `source` contains the bytes of the member.
     fn inner_source(
         &self,
         source: &Source<'static>,
@@ -408,8 +408,8 @@ impl Member {
         }
     }
 
-    /// Finds the member that `name` refers to, relative to this one. `None` if the name is absolute, leads out of the
-    /// archive or, unless `allow_outside`, contains `..`.
+    /// Finds the member that `name` refers to, relative to this member. Returns `None` if the name is absolute, leads
+    /// out of the archive or, unless `allow_outside` is set, contains `..`.
     pub(crate) fn beside(&self, name: &Path, allow_outside: bool) -> Option<Result<Member>> {
         let mut path = PathBuf::from(&*self.name);
         path.pop();

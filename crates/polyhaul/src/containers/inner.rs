@@ -23,7 +23,8 @@ pub(crate) struct InnerFile {
 }
 
 impl InnerFile {
-    /// Parses a path; `None` for other paths, if the outer file does not exist, or if a file has this name itself.
+    /// Parses a path. Returns `None` if its name does not refer to an inner file, if the outer file does not exist, or
+    /// if a file with this name exists.
     pub(crate) fn at(path: &Path) -> Option<InnerFile> {
         let name = path.file_name()?.to_str()?;
         let (files, outer, index) = split_name(name)?;

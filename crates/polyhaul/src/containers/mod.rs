@@ -1,9 +1,9 @@
 //! Containers: files that contain other files with paths of their own.
 //!
 //! A path that continues after an archive refers to a member (`archive`). A name with a suffix may refer to a file
-//! inside another file (`inner`), depending on its format. Readers, references and outputs resolve paths here,
-//! independent of which formats are containers. [`Near`] is the location of an input for finding its neighbors: in a
-//! folder, or in an archive.
+//! inside another file (`inner`), depending on its format. Readers, references and outputs resolve paths here, and do
+//! not need to know which formats are containers. [`Near`] is the location of an input, in a folder or in an archive,
+//! for finding its neighbors.
 
 mod archive;
 mod inner;

@@ -12,7 +12,7 @@ use polyhaul_spill::Spill;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Share of a conversion's memory for buffers: a quarter.
+/// Divisor of a conversion's memory: a quarter of it is for buffers.
 const BUFFER_PART: u64 = 4;
 
 /// Memory budget of a conversion.

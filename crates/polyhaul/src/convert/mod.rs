@@ -1,10 +1,9 @@
-//! Converts one file to another: images as images, and other content as tables if that preserves everything, or else as
-//! a scene.
+//! Converts one file to another: images as images, and other content as tables if possible, or else as a scene.
 //!
 //! PLY files and numeric tables are both tables, with any columns of any type. Converting one to the other as tables
-//! (`table_fit`) rounds, renames and drops nothing except content that the target cannot store. A conversion uses a
-//! scene if the source or the target has no tables, or if options require a mesh: see [`shape`]. Reading and writing
-//! are in `load`, `save` and `tables`.
+//! (`table_fit`) rounds, renames or drops only content that the target cannot store. A conversion uses a scene if the
+//! source or the target has no tables, or if options require a mesh: see [`shape`]. Reading and writing are in `load`,
+//! `save` and `tables`.
 
 mod memory;
 mod packed;
@@ -96,7 +95,7 @@ fn convert_by(
 ) -> Result<Converted> {
     let to = format_of(&output, write)?;
     let read = &read.clone().with_target(to.name());
-    // Before reading: an unsupported compression or level fails at once.
+    // Check this before reading, so that an unsupported compression or level fails at once.
     outputs::check_compression(&output, write)?;
     let input = Opened::to_read(input, read)?;
     if let Attempt::Done(converted) = stream::stream(&input, &output, to, read, write, before)? {

@@ -1,8 +1,8 @@
 //! Converts splats of a large PLY file to a packed format, without holding all of them as floats.
 //!
-//! As with [`super::stream`], bytes and warnings equal those of a conversion through the model. This path declines
-//! anything unusual: content other than splats, options that transform them, a warning before the rows, an error. The
-//! format's row in the registry determines how splats are packed.
+//! As in [`super::stream`], the output and its warnings are the same as those of a conversion through the model. This
+//! path declines anything unusual: content other than splats, options that transform them, a warning before the rows,
+//! an error. The format's row in the registry determines how splats are packed.
 
 use super::stream::{Before, chosen, part_bytes};
 use super::{Content, Converted};
@@ -37,7 +37,7 @@ pub(super) fn pack(
     let Some(part_bytes) = part_bytes(input, read) else { return Ok(Attempt::Declined) };
     let is_moved = write.scene.moves_positions() || read.rows.transform.is_some();
     let is_table = read.table.element.is_some() || read.table.columns.is_some();
-    // With `strict`, losses must be known before writing, but this path only knows them after all splats.
+    // With `strict`, losses must be known before writing, but this path knows them only after the last splat.
     if is_moved || is_table || write.strict != Strict::Off {
         return Ok(Attempt::Declined);
     }

@@ -1,10 +1,10 @@
 //! Converts tables from file to file in parts, so large files need no more memory than small ones.
 //!
-//! Bytes and warnings equal those of a conversion through the model. This path declines anything unusual: an error in
-//! the input, a warning before the rows, a list longer than the first list suggests. The output is not renamed into
-//! place before the input is read completely, so a partial output is never visible. Each thread takes rows from the
-//! input, converts them to columns and formats these for the output, which is written in order. Rows that are equal in
-//! both files are copied.
+//! The output and its warnings are the same as those of a conversion through the model. This path declines anything
+//! unusual: an error in the input, a warning before the rows, a list longer than the first list suggests. The output is
+//! not renamed into place before the input is read completely, so a partial output is never visible. Each thread takes
+//! rows from the input, converts them to columns and formats the columns for the output, which is written in order.
+//! Rows that have the same bytes in both formats are copied.
 
 use super::{Content, Converted};
 use crate::format::Format;
@@ -37,7 +37,7 @@ const PART_BYTES: u64 = 256 << 10;
 /// Share of the buffer memory for a part (1/64), and the minimum size of a part.
 const PART: u64 = 64;
 const MIN_PART_BYTES: u64 = 16 << 10;
-/// Files with fewer parts are read as a whole.
+/// Minimum number of parts: smaller files are read as a whole.
 const MIN_PARTS: u64 = 4;
 /// Interval between progress reports, in bytes of input.
 const PROGRESS_BYTES: u64 = 4 << 20;
@@ -86,8 +86,8 @@ pub(super) fn stream(
     streamed.finish(&mut reading, before).map(|writing| Attempt::Done(Converted { reading, writing }))
 }
 
-/// Approximate size of a part; `None` if the input must be read as a whole, because it is small, because strict reading
-/// must find all warnings before anything is written, or because image options are set.
+/// Approximate size of a part, or `None` if the input must be read as a whole, because it is small, because strict
+/// reading must find all warnings before anything is written, or because image options are set.
 pub(super) fn part_bytes(input: &Opened, read: &ReadOptions) -> Option<usize> {
     let part_bytes = read.run.chunk_bytes.map_or(PART_BYTES, |bytes| bytes as u64);
     let is_large = input.file_bytes().unwrap_or(0) >= MIN_PARTS.saturating_mul(part_bytes);
@@ -154,7 +154,7 @@ impl<'a> Streamed<'a> {
         let [comments, infos] = source.remarks().map(<[String]>::to_vec);
         match self.start(Tables { tables, comments, infos }, file_bytes) {
             Ok(output) => Ok(Attempt::Done(output)),
-            // Converting through the model reports this error too, after errors of the input.
+            // Converting through the model reports this error too, after any errors in the input.
             Err(error) if matches!(error.kind(), ErrorKind::Usage | ErrorKind::Unsupported) => Ok(Attempt::Declined),
             Err(error) => Err(error),
         }
@@ -286,7 +286,7 @@ impl<'p> StreamPages<'p, '_> {
         Ok(())
     }
 
-    /// Formats rows for the output; `false` if there are none.
+    /// Formats rows for the output. Returns `false` if there is nothing to write.
     fn format_part(&self, slot: &mut StreamSlot<'_>) -> Result<bool> {
         let Some(target) = self.target else { return self.source.check(self.number, &slot.rows).map(|()| false) };
         let mut part = self.source.parse(self.number, &slot.rows, &|_| true)?;
@@ -360,7 +360,7 @@ mod tests {
     use crate::convert::convert;
     use crate::input::Input;
 
-    /// Faces with three corners; if `is_mixed`, the last ones have four.
+    /// Faces with three corners; if `is_mixed`, the last faces have four.
     fn faces(is_mixed: bool) -> Vec<u8> {
         let mut faces = Vec::new();
         for number in 0..100 {

@@ -96,7 +96,7 @@ fn divide(image: &mut Image) -> Result<()> {
     Ok(())
 }
 
-/// A sample; integers are scaled to 0 to 1.
+/// Returns a sample as a float, with integers scaled to 0 to 1.
 fn sample(samples: &Samples, at: usize) -> f64 {
     match samples {
         Samples::U8(samples) => f64::from(samples[at]) / 255.0,

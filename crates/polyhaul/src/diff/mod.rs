@@ -1,5 +1,5 @@
-//! Compares the content of two assets, regardless of format: attribute by attribute, and finds the largest difference
-//! of each.
+//! Compares the content of two assets attribute by attribute, regardless of format, and finds the largest difference of
+//! each attribute.
 //!
 //! Compares content, not its representation in a file:
 //!
@@ -11,8 +11,8 @@
 //!   lights, cameras, media, settings and shapes other than meshes are only counted.
 //! - Materials, groups and smoothing are compared face by face, materials by name, or by value if their names differ.
 //!   Two file names are equal if they refer to the same file, or to files with the same bytes.
-//! - Tables are compared column by column, matched by name, or by position if one file has no names. Values are
-//!   compared, types are not: NaN equals NaN, and 0 equals -0.
+//! - Tables are compared column by column. Columns are matched by name, or by index if one of them has no name. Values
+//!   are compared; types are not. NaN equals NaN, and 0 equals -0.
 //! - Pixels are compared as floats, with integers scaled to 0 to 1: in linear light, unless both images have the same
 //!   type, channels and color space. If only one image has premultiplied alpha, that is a difference, and its colors
 //!   are unpremultiplied first. Opaque alpha equals no alpha.
@@ -53,7 +53,7 @@ pub struct Difference {
     pub message: String,
     /// The number of values, elements or names that differ.
     pub count: u64,
-    /// The largest numeric difference; `None` if the difference is not numeric.
+    /// The largest numeric difference, or `None` if the difference is not numeric.
     pub largest: Option<f64>,
     /// The location of the largest difference, or else of the first.
     pub place: Option<String>,
@@ -201,7 +201,8 @@ fn words(content: &Content, format: Format) -> String {
     format!("{kind} ({})", format.name())
 }
 
-/// Compares the tables of two files; of a PLY file, only the vertices, if it has any.
+/// Compares the tables of two files. If a PLY file has vertices, only its vertex table is compared; its other tables
+/// count as a difference unless they are empty.
 fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Differences) -> Result<()> {
     let [a, b] = both;
     let mut sides = [(a, formats[0]), (b, formats[1])];
@@ -225,7 +226,7 @@ fn compare_tables(both: [Tables; 2], formats: [Format; 2], differences: &mut Dif
     a.tables.iter().zip(&b.tables).try_for_each(|(a, b)| table::compare([a, b], differences))
 }
 
-/// Converts a renderer scene to meshes; returns others unchanged.
+/// Converts a renderer scene to meshes. Returns any other scene unchanged.
 fn flattened(scene: Scene, limits: &Limits, report: &mut Report) -> Result<Scene> {
     let loaded = Loaded::new(scene, Report::default()).flattened(limits)?;
     report.extend(loaded.report);
@@ -268,7 +269,7 @@ impl Gap {
 }
 
 impl Differences {
-    /// Records counts that differ; returns whether they are equal.
+    /// Records a difference if the counts differ. Returns whether they are equal.
     fn counts(&mut self, what: &'static str, counts: [u64; 2]) -> bool {
         self.counts_of(what, what, counts)
     }
@@ -303,8 +304,8 @@ impl Differences {
         self.all.push(Difference { what, message, count, largest, place: Some(place) });
     }
 
-    /// Records differences between two sequences, item by item; the words name an item, and say that one and several
-    /// differ.
+    /// Records differences between two sequences, item by item. The array has the words for messages: the name of an
+    /// item, and the phrases for one and for several differing items.
     fn each<T: PartialEq>(
         &mut self,
         what: &'static str,

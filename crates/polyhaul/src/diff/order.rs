@@ -37,7 +37,7 @@ impl FacesExtent {
 /// The sort key of a face: its corners on the grid, starting with the lowest, and its material.
 type FaceKey = (Vec<[i64; 3]>, String);
 
-/// Returns the sorted faces of a scene; `None` if there are too many, or if the scene has no extent.
+/// Returns the sorted faces of a scene, or `None` if there are too many, or if the scene has no extent.
 pub(super) fn ordered<'a>(world: &World<'a>, extent: &FacesExtent) -> Result<Option<Vec<Face<'a>>>> {
     let count = world.parts.iter().map(|part| part.faces.len() as u64).sum::<u64>();
     if count > MAX_FACES || extent.side <= 0.0 {

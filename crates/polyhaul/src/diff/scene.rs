@@ -106,7 +106,7 @@ fn compare_renders(renders: &[Option<Box<Render>>; 2], differences: &mut Differe
 pub(super) struct World<'a> {
     pub(super) scene: &'a Scene,
     pub(super) parts: &'a [Part<'a>],
-    /// Names of equal materials in the other scene, by the names of materials that are missing there.
+    /// Maps the names of materials that the other scene does not have to the names of equal materials there.
     pub(super) renamed: BTreeMap<&'a str, &'a str>,
 }
 
@@ -129,7 +129,8 @@ pub(super) struct Face<'a> {
 }
 
 impl Face<'_> {
-    /// Index of a corner in the arrays of the mesh; corners of mirrored objects are reversed.
+    /// Index of a corner of the face in the arrays of the mesh. In mirrored objects, the corners after the first are
+    /// reversed.
     pub(super) fn corner(&self, number: usize) -> usize {
         let is_mirrored = self.part.frame.is_some_and(|frame| frame.is_mirrored);
         match (is_mirrored, number) {
@@ -253,7 +254,7 @@ struct Gaps {
     uvs: Gap,
     colors: Gap,
     alpha: Gap,
-    /// Corners that have normals, uvs or colors only in the first file, and only in the second.
+    /// Numbers of corners that have normals, uvs or colors only in the first file, and only in the second.
     lonely: [[u64; 2]; 3],
 }
 
@@ -383,7 +384,7 @@ fn first_alike(left: &Face<'_>, right: &Face<'_>) -> usize {
 const MAX_CORNERS: usize = 16;
 
 /// Compares faces sorted by their corners. If that fits better, replaces the differences from index `before` on with
-/// the remaining ones and a single difference in order, and returns the remaining gaps.
+/// the remaining differences and a single difference in order, and returns the remaining gaps.
 fn in_another_order(
     sides: &[World<'_>; 2],
     in_order: &Gaps,
@@ -599,7 +600,7 @@ fn is_same_material([a, b]: [&Material; 2], scenes: [&SourceFolder; 2], files: &
         let is_same = files.are_same((folders[0], "", first), (folders[1], "", name))?;
         Ok(is_same.then(|| first.clone()))
     })?;
-    // An explicit alpha mode may equal the one implied by opacity, and map keywords are only spellings.
+    // An explicit alpha mode may equal the mode implied by opacity, and map keywords are only alternative spellings.
     let as_shown = |material: &Material| {
         let mut shown = Material { alpha_blended: Some(material.blends()), ..material.clone() };
         shown.maps.iter_mut().for_each(|map| map.keyword.clear());

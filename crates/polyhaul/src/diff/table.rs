@@ -102,7 +102,7 @@ pub(super) fn column([a, b]: [&Column; 2], differences: &mut Differences) {
     differences.gap("columns", &names::shown(&a.name), gap);
 }
 
-/// A value as an integer; `None` for floating-point columns.
+/// A value as an integer, or `None` for floating-point columns.
 fn whole(values: &Values, row: usize) -> Option<i128> {
     Some(match values {
         Values::I8(values) => values[row].into(),

@@ -40,7 +40,7 @@ struct FormatRow {
     inner_files: Option<InnerFiles>,
     /// Whether files with its extension often contain prose, such as `license.txt`.
     is_often_prose: bool,
-    /// The name, among its names, for an asset split into several files.
+    /// The name for an asset split into several files, if any: see [`Format::split_name`].
     split_name: Option<&'static str>,
 }
 
@@ -55,13 +55,13 @@ pub(crate) enum FormatKind {
     Texture,
 }
 
-/// Reads a range of a neighboring file: its name, the offset and the number of bytes.
+/// Reads a range of a neighboring file, given the file's name, an offset and a number of bytes.
 pub(crate) type ReadRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
 
 /// Files inside the files of a format, named after the containing file: `chair.glb#image0.png`.
 #[derive(Clone, Copy)]
 pub(crate) struct InnerFiles {
-    /// Splits a name into the file's name and the index of the file inside it; `None` for other names.
+    /// Splits a name into the file's name and the index of the file inside it. Returns `None` for other names.
     pub(crate) split_name: fn(&str) -> Option<(&str, usize)>,
     /// Reads the file with an index, up to a maximum size; [`ReadRange`] reads neighboring files.
     pub(crate) read: fn(Bytes<'_>, usize, &ParseOptions, u64, &mut ReadRange<'_>) -> Result<Vec<u8>>,
@@ -279,7 +279,8 @@ impl Format {
         })
     }
 
-    /// Lists the formats recognized by content, for messages; those recognized by keywords only if `with_words`.
+    /// Lists the formats recognized by content, for messages. Formats recognized by keywords are included only if
+    /// `with_words` is set.
     pub(crate) fn recognized(with_words: bool) -> String {
         let has_words = |format: &Format| with_words && matches!(format.entry().looks, Looks::Words(_));
         let by_words = Format::ALL.into_iter().filter(has_words);
@@ -289,12 +290,12 @@ impl Format {
 }
 
 impl Format {
-    /// Error for requesting a texture from another format.
+    /// Error for requesting a texture from a format that stores none.
     pub(crate) fn no_texture(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} is not a texture format", self.name()));
         error.with_hint(format!("texture formats are {}", Format::listed(Format::is_texture)))
     }
-    /// Error for requesting an image from another format.
+    /// Error for requesting an image from a format that stores none.
     pub(crate) fn no_image(self) -> Error {
         let error = Error::new(ErrorKind::Usage, format!("{} is not an image format", self.name()));
         let images = Format::ALL.into_iter().filter(|format| format.is_image()).map(Format::name);
@@ -313,7 +314,7 @@ impl fmt::Debug for Format {
     }
 }
 
-/// Error for calls that need the feature `writing`, in builds without it.
+/// Error for calls that need the `writing` feature, in builds without it.
 pub(crate) fn only_reads() -> Error {
     let error = Error::new(ErrorKind::Unsupported, "this build of polyhaul only reads whole files");
     error.with_hint("enable the feature `writing` of the crate polyhaul")

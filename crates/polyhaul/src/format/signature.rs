@@ -20,7 +20,7 @@ impl<'a> Head<'a> {
 pub(crate) enum Looks {
     /// The first bytes do not identify it.
     Unknown,
-    /// By a signature; stronger ones are tried first.
+    /// By a signature; stronger signatures are tried first.
     Signature(Strength, fn(&Head<'_>) -> bool),
     /// By its keywords; `None` if there are only blank lines and comments. Weak evidence if the name suggests another
     /// format.

@@ -1,4 +1,4 @@
-//! Embeds the images of materials in a `.glb` file: PNG and JPEG files unchanged, others as PNG.
+//! Embeds the images of materials in a `.glb` file: PNG and JPEG files unchanged, other images converted to PNG.
 //!
 //! Images are located like all referenced files of an asset (see `references`). Images in the scene's folder, in its
 //! archive, and in the output folder are embedded. Other images need the caller's permission; without it, they remain
@@ -59,8 +59,8 @@ impl Embedder<'_, '_> {
         Ok(images)
     }
 
-    /// Reads the image of a map; `None` if it stays a reference, because it is missing, outside the permitted folders,
-    /// or cannot be read or converted.
+    /// Reads the image of a map. Returns `None` if it stays a reference, because it is missing, outside the permitted
+    /// folders, or cannot be read or converted.
     fn load(&mut self, place: &FolderPlace, file: &str) -> Result<Option<ImageData>> {
         let origin = match self.links.find_to_embed(place, file)? {
             Found::Nothing => return Ok(None),

@@ -31,7 +31,8 @@ pub(crate) fn read(job: &mut ReadJob<'_>) -> Result<Scene> {
     Ok(read.scene)
 }
 
-/// The name that refers to images inside the file; `None` for streams.
+/// The file name for references to images inside the file, or `None` if such references could not be resolved later, as
+/// for streams.
 fn file_name(near: &Near) -> Option<&str> {
     let name = match near {
         Near::Archive(member) => member.shown().rsplit('/').next()?,

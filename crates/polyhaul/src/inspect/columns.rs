@@ -15,7 +15,7 @@ pub struct ColumnSummary {
     pub scalar: Scalar,
     /// The number of values, not counting NaN.
     pub count: u64,
-    /// The minimum and maximum values, ignoring NaN; `None` if there are no other values.
+    /// The minimum and maximum values, ignoring NaN, or `None` if there are no other values.
     pub range: Option<[Number; 2]>,
 }
 

@@ -40,7 +40,7 @@ pub(super) use counts;
 counts! {
     /// Counts of a scene, over all meshes.
     Contents {
-        /// Objects: named sections of meshes.
+        /// Objects: sections of meshes.
         objects,
         /// Vertex positions.
         positions,
@@ -82,9 +82,9 @@ counts! {
 pub struct Inventory {
     /// The counts.
     pub contents: Contents,
-    /// Bounds of all finite positions in world space, including all instances, in the source's units; `None` if there
-    /// are no such positions. Bounds of single-precision positions are rounded to the shortest decimals that identify
-    /// the floats.
+    /// Bounds of all finite positions in world space, including all instances, in the source's units, or `None` if
+    /// there are no such positions. Bounds of single-precision positions are rounded to the shortest decimals that
+    /// identify the floats.
     pub bounds: Option<Bounds<f64>>,
     /// The name of each object, in file order; empty for unnamed objects.
     pub object_names: Vec<String>,
@@ -100,9 +100,9 @@ pub struct Inventory {
     pub columns: Vec<ColumnSummary>,
     /// The number of rows of a table of numbers.
     pub rows: u64,
-    /// The contents of a renderer scene (pbrt); `None` for everything else.
+    /// The contents of a renderer scene (pbrt), or `None` for everything else.
     pub render: Option<RenderInventory>,
-    /// The summary of an image; `None` for everything else.
+    /// The summary of an image, or `None` for everything else.
     pub image: Option<ImageSummary>,
 }
 

@@ -12,7 +12,7 @@ use polyhaul_pipeline::options::Cancel;
 /// Number of faces between checks for cancellation.
 const STEP: usize = 1 << 16;
 
-/// How messages number faces and vertices: as the format does.
+/// Numbering of faces and vertices in messages, which follows the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FaceNumbering {
     FromZero,

@@ -19,7 +19,7 @@ pub struct ImageSummary {
     pub color_space: ColorSpace,
     /// Whether the colors are premultiplied by alpha.
     pub premultiplied: bool,
-    /// The properties that only textures have; `None` for images.
+    /// The properties that only textures have, or `None` for images.
     pub texture: Option<TextureSummary>,
     /// The channels other than color and alpha, each with one sample per pixel.
     pub extra: Vec<PartChannel>,
@@ -72,7 +72,7 @@ impl ImageSummary {
         }
     }
 
-    /// Summarizes a texture. Channels and bits are those of the decoded image.
+    /// Summarizes a texture. Channels and bits describe the decoded image.
     pub fn of_texture(texture: &Texture) -> ImageSummary {
         let Texture { width, height, depth, layers, faces, encoding, color_space, premultiplied, .. } = *texture;
         let (channels, bits) = match encoding {

@@ -6,9 +6,9 @@ use crate::options::ReadOptions;
 use polyhaul_model::error::Result;
 use polyhaul_pipeline::read::{buffer, fill};
 
-/// Bytes in memory at a time.
+/// Size of the blocks in which the text is read.
 const BLOCK_BYTES: usize = 1 << 20;
-/// Maximum length of a string.
+/// Maximum length of a string in bytes.
 const LONGEST_BYTES: usize = 1024;
 
 /// Calls `see` with each string between two double quotes on one line, in order and with repetitions. Does not

@@ -18,18 +18,18 @@ use std::collections::BTreeMap;
 counts! {
     /// Counts of a renderer scene.
     RenderContents {
-        /// Shapes; those of an object definition count once.
+        /// Shapes. The shapes of an object definition count once.
         shapes,
         /// Object definitions.
         definitions,
         /// Instances.
         instances,
-        /// Positions of all meshes, except unread ones; see `unread_meshes`.
+        /// Positions of all meshes, except unread meshes; see `unread_meshes`.
         positions,
-        /// Triangles of all meshes, except unread ones, each once. Larger faces of a PLY file count as the triangles
+        /// Triangles of all meshes, except unread meshes, each once. Larger faces of a PLY file count as the triangles
         /// they are split into.
         unique_triangles,
-        /// Triangles as rendered: those of a definition once per instance. Excludes unread meshes.
+        /// Triangles as rendered: the triangles of a definition count once per instance. Excludes unread meshes.
         instanced_triangles,
         /// Shapes whose PLY file was not read: it is missing, or [`crate::options::ReadOptions::load_meshes`] is off.
         /// Their positions and triangles are unknown.
@@ -68,7 +68,7 @@ pub struct RenderInventory {
     pub outside_textures: Vec<String>,
 }
 
-/// Files of a kind.
+/// A summary of the files of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSummary {
     /// `pbrt`, `ply` or `texture`.
@@ -79,7 +79,7 @@ pub struct FileSummary {
     pub missing: u64,
     /// Their stored size in bytes, compressed or not. Textures provided by a resolver are not counted.
     pub bytes: u64,
-    /// Their decompressed size in bytes; `None` for files that were not read.
+    /// Their decompressed size in bytes, or `None` for files that were not read.
     pub plain_bytes: Option<u64>,
 }
 
@@ -100,7 +100,7 @@ impl RenderInventory {
         Ok(Some(RenderInventory { contents, classes: counted, texture_files, ..RenderInventory::default() }))
     }
 
-    /// Adds statistics of the files that were read, and locates the others.
+    /// Adds statistics of the files that were read, and locates the files that were not.
     pub(super) fn look_around(
         &mut self,
         render: &Render,
@@ -212,7 +212,7 @@ fn instanced(render: &Render, triangles: &[u64]) -> Result<u64> {
     Ok(objects.fold(world, |total, &object| total.saturating_add(shown.get(object as usize).copied().unwrap_or(0))))
 }
 
-/// Size of a triangle mesh; 0 for other shapes.
+/// Size of a triangle mesh, or 0 for other shapes.
 #[derive(Default)]
 struct Size {
     positions: u64,

@@ -16,8 +16,8 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Surfaces with at least this many faces are checked sequentially, each with all threads; smaller ones in parallel,
-/// each with one thread.
+/// Surfaces with at least this many faces are checked sequentially, each with all threads; smaller surfaces in
+/// parallel, each with one thread.
 const LARGE: usize = 1 << 17;
 
 counts! {
@@ -51,7 +51,7 @@ counts! {
 /// A checked surface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckedSurface {
-    /// The name of the first object that shows it, or else of its mesh; empty if neither has one.
+    /// The name of the first object that shows it, or else of its mesh; empty if neither has a name.
     pub name: String,
     /// The mesh: an index into [`Scene::meshes`].
     pub mesh: usize,
@@ -91,7 +91,7 @@ impl SurfaceCheck {
         self.surfaces.iter().map(|checked| checked.surface.area).sum::<f64>() + 0.0
     }
 
-    /// The total volume; `None` unless all surfaces enclose one: see [`Surface::is_solid`].
+    /// The total volume, or `None` unless all surfaces enclose a volume: see [`Surface::is_solid`].
     pub fn volume(&self) -> Option<f64> {
         let is_solid = !self.surfaces.is_empty() && self.surfaces.iter().all(|checked| checked.surface.is_solid());
         is_solid.then(|| self.surfaces.iter().map(|checked| checked.surface.volume).sum())
@@ -129,7 +129,7 @@ impl CheckedSurface {
 /// A surface is the part of a mesh that an object shows; faces of different objects are never neighbors. A surface
 /// shown by several objects is checked once, in mesh coordinates, without transforms. Each mesh without objects is one
 /// surface. Renderer scenes are converted to meshes first. With the default for `which`, equal positions are merged, so
-/// that uv seams do not open a surface.
+/// uv seams do not count as open edges.
 ///
 /// ```
 /// use polyhaul::{Input, ReadOptions, inspect};
@@ -186,7 +186,8 @@ pub(crate) fn check_surfaces(scene: &Scene, which: SurfacePositions, run: &RunOp
     Ok(surfaces)
 }
 
-/// Finds the sections of meshes that objects show, and meshes without objects; skips those without faces.
+/// Finds the sections of meshes that objects show, and the meshes without objects. Skips sections and meshes without
+/// faces.
 fn surfaces_of(scene: &Scene) -> Result<Vec<CheckedSurface>> {
     let mut surfaces: Vec<CheckedSurface> = Vec::new();
     let mut seen = HashMap::new();
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn objects_are_surfaces_of_their_own() {
-        // Both objects are at the same position: merged, they would have many non-manifold edges instead of open ones.
+        // Both objects are at the same position: merged, they would have many non-manifold edges instead of open edges.
         let text = format!("o whole\n{}o open\n{}o empty\nv 5 5 5\n", tetrahedron(1, 0), tetrahedron(5, 1));
         let check = check_text(&text, "two.obj");
         let names: Vec<_> = check.surfaces.iter().map(|checked| (&*checked.name, checked.faces.clone())).collect();

@@ -46,7 +46,7 @@ pub(super) const MESH: TextureKind = TextureKind {
 /// Result of a lookup.
 #[derive(Debug, PartialEq, Eq)]
 enum FoundTextures {
-    /// Exists, with its size in bytes; 0 if it comes from the host or is inside another file.
+    /// Exists, with its size in bytes, or 0 if it comes from the host or is inside another file.
     There(u64),
     Missing,
     /// Outside the scene's folder.
@@ -62,7 +62,7 @@ enum FoundTextures {
 pub(super) struct Looked {
     /// The number of existing files.
     pub(super) count: u64,
-    /// Their total size in bytes, excluding files from the host.
+    /// Their total size in bytes, excluding files from the host and files inside other files.
     pub(super) bytes: u64,
     /// Missing or irregular files.
     pub(super) missing: Vec<String>,

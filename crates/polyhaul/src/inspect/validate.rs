@@ -25,8 +25,8 @@ use std::borrow::Cow;
 /// The result of validating an input.
 #[derive(Clone, Debug)]
 pub struct Validation {
-    /// The report of the read. Its warnings are all problems found: first those from reading, in file order, then those
-    /// about faces, Gaussian splats and referenced files.
+    /// The report of the read. Its warnings are all problems found: first the warnings from reading, in file order,
+    /// then warnings about faces, Gaussian splats and referenced files.
     pub report: Report,
     /// The error, if any, that would stop a read with [`OnError::Raise`]. It is also among the warnings, except for
     /// errors that always stop reading, such as an exceeded limit; nothing else is reported then.
@@ -125,7 +125,7 @@ fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut
     Ok(())
 }
 
-/// Separates errors about the data (inner result) from all others.
+/// Separates errors about the data (inner result) from all other errors.
 fn judged<T>(result: Result<T>) -> Result<Result<T>> {
     match result {
         Err(error) if !is_verdict(error.kind()) => Err(error),

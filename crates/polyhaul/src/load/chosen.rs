@@ -179,7 +179,7 @@ pub(crate) fn batches(
         return Err(no_tables("can be read in batches"));
     }
     let all_rows = everything(options);
-    // Parts are processed sequentially, in order, while others are read.
+    // Parts are processed sequentially, in order, while the next parts are read.
     let alone = options.run.clone().with_threads(Some(1));
     let run = &alone;
     let rows = BatchRows::All;
@@ -193,7 +193,7 @@ pub(crate) fn batches(
     if let Some(error) = batches.failed.take() {
         return Err(error);
     }
-    // A strict reader fails for any warning, so read the file as a whole and fail at the right one.
+    // With `strict`, a warning can be an error: read the file as a whole, so that the error is the first such warning.
     let is_refused = |report: &Report| report.warnings.first_refused(options.strictness()).is_some();
     let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
         report

@@ -132,7 +132,7 @@ impl<'a> Libraries<'a> {
         Ok(())
     }
 
-    /// Reads the library `name`; `false` if its file was already read under another name.
+    /// Reads the library `name`. Returns `false` if its file was already read under another name.
     fn is_new(&mut self, name: &str, reference: &obj::Reference) -> Result<bool> {
         let found_file = match self.resolver.find(name) {
             Ok(file) => file,
@@ -210,7 +210,7 @@ struct Definitions<'a> {
 }
 
 impl Definitions<'_> {
-    /// Defines the materials that are used, and adds the others.
+    /// Defines the materials that the scene uses, and adds the unused materials.
     fn merge(&mut self, defined: Vec<Material>) -> Result<()> {
         if self.numbers.is_empty() {
             for number in 0..self.materials.len() {

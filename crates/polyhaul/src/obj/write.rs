@@ -65,7 +65,7 @@ fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
 }
 
-/// Warns that unused definitions are dropped, as in Blender.
+/// Warns about unused definitions, which are dropped as in Blender.
 fn note_unused(looks: &Looks<'_>, defined: &[Cow<'_, Material>], output: &Output, warnings: &mut Warnings) {
     let defined: HashSet<&str> = defined.iter().map(|material| &*material.name).collect();
     let is_unused = |material: &&Material| !material.missing && !defined.contains(&*names::joined(&material.name));
@@ -93,7 +93,7 @@ fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOp
 struct Library {
     /// The name in the `mtllib` line.
     name: String,
-    /// Its path and content; `None` if there is nothing to write, or no folder to write to.
+    /// Its path and content, or `None` if there is nothing to write, or no folder to write to.
     file: Option<(PathBuf, Vec<u8>)>,
 }
 
@@ -126,7 +126,7 @@ impl Library {
         for place in named_path.iter().chain([&default_path]) {
             links.reserve(&place.file_name().unwrap_or_default().to_string_lossy());
         }
-        // A library that could not be read is still referred to, rather than replaced by an empty one.
+        // A library that could not be read is still referred to, rather than replaced by an empty library.
         let missing = looks.materials.iter().any(|material| material.missing && !material.name.is_empty());
         let file_name = |place: &Path| place.file_name().map(|name| name.to_string_lossy().into_owned());
         if defined.is_empty() && missing {
@@ -197,8 +197,8 @@ fn listed(names: &[String]) -> String {
     names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Materials to define in the library, sorted by name as in Blender: those in slots of evaluated objects, under the
-/// names that these objects use, and all others if any object is not evaluated.
+/// Materials to define in the library, sorted by name as in Blender: the materials in slots of evaluated objects, under
+/// the names that these objects use, and all other materials if any object is not evaluated.
 fn definitions<'a>(scene: &Scene, materials: &'a [Material]) -> Result<Vec<Cow<'a, Material>>> {
     let flags = scene.evaluated_meshes(&scene.objects)?;
     let as_read = scene.objects.is_empty() || !paced(&scene.objects).all(|object| flags[object.mesh]);
@@ -240,7 +240,7 @@ fn mark_used(scene: &Scene, object: &Object, used: &mut [bool]) {
     }
 }
 
-/// Path of a file's library: the same name with the extension `.mtl`, without that of a codec.
+/// Path of a file's library: the same name with the extension `.mtl`, without the extension of a codec.
 fn library_beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if Codec::of_name(&name).is_some() && path.extension().is_some() {
@@ -266,7 +266,7 @@ fn is_plain(name: &str) -> bool {
         && !name.contains(|c: char| matches!(c, '/' | '\\' | ':') || c.is_control())
 }
 
-/// Whether `path` may be written: no file exists, or it has the same bytes.
+/// Whether `path` may be written: there is no file with this name, or it has the same bytes.
 fn is_free(path: &Path, bytes: &[u8]) -> bool {
     if place::is_url(path) {
         let is_same = |info: PlaceInfo| info.bytes == Some(bytes.len() as u64) && holds(path, bytes).unwrap_or(false);

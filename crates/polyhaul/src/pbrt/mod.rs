@@ -1,4 +1,4 @@
-//! pbrt scenes: their own text, included files, and meshes. `polyhaul-pbrt` parses and formats the text.
+//! Reads and writes pbrt scenes with their included files and meshes. `polyhaul-pbrt` parses and formats the text.
 
 mod read;
 mod write;

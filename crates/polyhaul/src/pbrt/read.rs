@@ -1,7 +1,7 @@
 //! Reads pbrt scenes with their included files and the meshes of their shapes.
 //!
-//! A name is resolved relative to the folder of the scene, then to that of the file that contains it;
-//! [`crate::resolve`] decides which files may be opened. [`polyhaul_pbrt`] parses the text.
+//! A name is resolved relative to the scene's folder or, if no such file exists, relative to the folder of the file
+//! that contains the name. [`crate::resolve`] decides which files may be opened. [`polyhaul_pbrt`] parses the text.
 
 use crate::containers::Near;
 use crate::format::Format;
@@ -104,9 +104,9 @@ struct Seen {
     noted: Report,
     /// Number of closed files.
     closed: u64,
-    /// Folders of included files, relative to that of the scene.
+    /// Folders of included files, relative to the scene's folder.
     folders: BTreeSet<String>,
-    /// Names that differ in case from those of their files, with the actual names.
+    /// Names that differ in case from the names of their files, with the actual names.
     other_names: BTreeSet<(String, String)>,
 }
 
@@ -191,9 +191,9 @@ struct MeshFile<'a> {
     named: &'a MeshUse,
     /// The file that it refers to, until it is read.
     found: Option<Result<FoundFile>>,
-    /// The result; `None` if another name refers to the same file.
+    /// The result, or `None` if another name refers to the same file.
     result: Option<Result<Loaded<Scene>>>,
-    /// Index of the name whose result is used: its own, or that of the first name for the same file.
+    /// Index of the name whose result is used: this name, or the first name of the same file.
     number: usize,
 }
 

@@ -2,9 +2,9 @@
 //!
 //! All files are written as temporary files and renamed once the last one is complete, the main file last. A failure
 //! before the renames leaves everything unchanged. A failure during the renames preserves the old main file and removes
-//! new files; a part or mesh that already replaced one of the same name stays, as if the process had been killed at
-//! that point: the folder has the old scene with some new parts, each complete. The new scene never exists without all
-//! its files.
+//! new files. Parts and meshes that already replaced files of the same name stay, as if the process had been killed at
+//! that point: the folder then has the old main file with some new parts, each of them complete. The new scene never
+//! exists without all its files.
 //!
 //! `polyhaul-pbrt` formats the text; the caller provides the writer of mesh files.
 

@@ -67,7 +67,7 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
     })
 }
 
-/// Warns if all pixels of a scene's picture are equal. A visible scene never fills the picture, so nothing is visible.
+/// Warns if all pixels of a scene's picture are equal: a scene never fills the picture, so nothing of it is visible.
 fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
     let Samples::U8(samples) = &picture.samples else { return };
     let mut pixels = samples.chunks_exact(picture.channels.count());
@@ -273,7 +273,7 @@ fn without_strays(scene: Cow<'_, Scene>) -> Result<Cow<'_, Scene>> {
     Ok(Cow::Owned(scene))
 }
 
-/// Whether the bounds of a mesh are much larger than those of a sample of its faces.
+/// Whether the bounds of a mesh are much larger than the bounds of a sample of its face corners.
 fn may_have_strays(mesh: &Mesh) -> bool {
     const SAMPLES: usize = 1000;
     const FACTOR: f32 = 4.0;
@@ -353,7 +353,7 @@ fn looks(
     Ok(textures)
 }
 
-/// Draws a scene with instances: first one sample per pixel, then the others.
+/// Draws a scene with instances: first one sample per pixel, then the remaining samples.
 fn draw_instanced(
     scene: Cow<'_, Scene>,
     near: &Near,

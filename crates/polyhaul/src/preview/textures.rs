@@ -119,7 +119,7 @@ fn load_each(
     let mut loaded: Vec<LoadedTexture> = Vec::new();
     loaded.try_reserve_exact(named.len())?;
     loaded.resize_with(named.len(), || Err(Error::cancelled()));
-    // Many images are read in parallel, one thread each; a single image uses all threads.
+    // Images are read in parallel and share the threads: a single image uses all of them.
     let threads = read.run.worker_threads();
     let options = read.clone().with_run(read.run.clone().with_threads(Some(threads.div_ceil(named.len().max(1)))));
     try_for_each_item(
@@ -178,8 +178,8 @@ pub(super) struct AverageColor {
     pub(super) width: usize,
 }
 
-/// Averages the first rows of an image that exceeds the pixel limit; `None` if its format does not support partial
-/// reads.
+/// Averages the first rows of an image that exceeds the pixel limit. Returns `None` if its format does not support
+/// partial reads.
 pub(super) fn average(input: &Opened, read: &ReadOptions) -> Result<Option<AverageColor>> {
     let options = read.clone().with_first_pixels(Some(AVERAGED_PIXELS));
     // A single row may exceed AVERAGED_PIXELS. Formats that must be read completely fail.
@@ -252,7 +252,7 @@ impl Named<'_> {
         Ok((levels(image, side, &read.run)?, pixels))
     }
 
-    /// Opens the image from the folder of its material library, or else from that of the scene.
+    /// Opens the image from the folder of its material library, or else from the scene's folder.
     fn open(&self, near: &Near, read: &ReadOptions) -> Result<(Opened, Warnings)> {
         let place = self.material.folder.place();
         let below = place.and_then(|place| place.library.as_deref()?.strip_prefix(&place.scene).ok());

@@ -159,7 +159,7 @@ fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Writt
     Ok(Written { is_new_at: Some(place.to_path_buf()), is_copy: true, ..Written::new(name, complete, moved) })
 }
 
-/// Whether a regular file is at `path`; `None` if nothing is there. A symlink is not a regular file.
+/// Whether a regular file is at `path`, or `None` if nothing is there. A symlink is not a regular file.
 fn found_at(path: &Path) -> Option<bool> {
     if place::is_url(path) {
         return place::find(path).ok().map(|_| true);
@@ -167,7 +167,7 @@ fn found_at(path: &Path) -> Option<bool> {
     path.symlink_metadata().ok().map(|metadata| metadata.is_file())
 }
 
-/// Whether the file at `place` has the same content; `false` if it cannot be read.
+/// Whether the file at `place` has the same content, or `false` if it cannot be read.
 fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bool> {
     let reading = reading(options);
     let source = from.open(&reading)?;
@@ -190,7 +190,7 @@ fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bo
     }
 }
 
-/// Makes the last component of a path a valid file name on all systems that fits on a line of any format.
+/// Converts the last component of a path to a file name that is valid on all systems and on a line of any format.
 fn safe_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|\u{fffd}".contains(c);
@@ -214,7 +214,7 @@ fn safe_name(path: &Path) -> String {
     if safe.is_empty() { "file".into() } else { safe }
 }
 
-/// `wood.ply.gz`, `wood-2.ply.gz` and so on.
+/// Returns the name for an attempt, counted from 1: `wood.ply.gz`, `wood-2.ply.gz` and so on.
 fn numbered(name: &str, attempt: u32) -> String {
     let dot = name.find('.').filter(|&dot| dot > 0).unwrap_or(name.len());
     match attempt {

@@ -44,8 +44,8 @@ pub(super) struct Locator {
 }
 
 impl Locator {
-    /// Locates `name` relative to `folder` and to `included`, the folder of an included file relative to the scene's:
-    /// empty, or ending with a slash.
+    /// Locates `name` relative to `folder` and to `included`, the folder of an included file relative to the scene's
+    /// folder: empty, or ending with a slash.
     pub(super) fn locate(
         &mut self,
         folder: &FolderPlace,

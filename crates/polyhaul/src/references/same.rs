@@ -1,6 +1,6 @@
 //! Compares referenced files: whether two names refer to the same file, or to files with the same bytes.
 //!
-//! Files outside the scene's folder are only compared by path, unless they may be read. Caches only the results, not
+//! Files outside the scene's folder are compared only by path, unless they may be read. Caches only the results, not
 //! the contents.
 
 use super::locate::{Located, LocatedFile, Locator};
@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 /// Block size for comparing.
 const BLOCK: usize = 256 << 10;
 
-/// The scene's folder, the folder of the included file that contains the name (relative to the scene's), and the name.
+/// The scene's folder, the folder of the included file that contains the name (relative to the scene's folder), and the
+/// name.
 pub(crate) type NamedFile<'a> = (&'a SourceFolder, &'a str, &'a str);
 
 /// Compares files by name, and caches the results.

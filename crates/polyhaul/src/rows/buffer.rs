@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 const BLOCK_BYTES: usize = 128 << 10;
 /// Space that a page needs beyond its rows to accept them at full speed.
 const SPARE_BYTES: usize = 64;
-/// Checks for the turn before a thread yields its core.
+/// Number of checks for the turn before a thread yields its core.
 const SPINS: usize = 200;
 
 /// Writes all rows to the start of `out`, and returns the number of bytes written.
@@ -58,7 +58,7 @@ pub fn format_rows_to_vec(format: &RowFormat, columns: &[StridedColumn<'_>], run
     let mut out = zeros(max_length.min(about.saturating_add(about / 8 + (64 << 10))))?;
     let mut length = fill(&rows, max_bytes, &mut out, run)?;
     if length > out.len() {
-        // Some rows are much longer than the sampled ones.
+        // Some rows are much longer than the sampled rows.
         drop(out);
         out = zeros(length)?;
         length = fill(&rows, max_bytes, &mut out, run)?.min(out.len());
@@ -207,7 +207,7 @@ impl<'a> Line<'a> {
         (block < self.count).then_some(block)
     }
 
-    /// Waits for the offset of `block`; `None` if the work has stopped.
+    /// Waits for the offset of `block`. Returns `None` if the work has stopped.
     fn wait(&self, block: usize) -> Option<usize> {
         if self.turn.load(Ordering::Acquire) == block {
             return Some(self.place.load(Ordering::Relaxed));
@@ -224,7 +224,8 @@ impl<'a> Line<'a> {
         Some(self.place.load(Ordering::Relaxed))
     }
 
-    /// Passes the turn on from `block`, which has the turn and `length` bytes; `false` if the work has stopped.
+    /// Passes the turn on from `block`, which has the turn and `length` bytes, starting at `start`. Returns `false` if
+    /// the work has stopped.
     ///
     /// Turns come in order, so the error of the first failing row stops the work.
     fn pass(&self, block: usize, start: usize, length: usize, result: Done) -> bool {
@@ -254,7 +255,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The buffer from `start` on; empty if `start` is beyond its end.
+    /// The part of the buffer that starts at `start`; empty if `start` is beyond the end of the buffer.
     ///
     /// # Safety
     /// Until the result is dropped, nothing else uses the buffer from `start` on.

@@ -85,7 +85,7 @@ impl<'a> RowPages<'a> {
         RowPages { rows, foot, name, row_bytes, max_bytes, page_rows }
     }
 
-    /// At least one page, for the footer.
+    /// Number of pages: at least one, for the footer.
     fn count(&self) -> u64 {
         self.rows.count().div_ceil(self.page_rows).max(1) as u64
     }

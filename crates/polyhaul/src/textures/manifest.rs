@@ -21,7 +21,7 @@ pub(super) const NAME: &str = ".polyhaul-textures";
 /// Must change when the same options produce different bytes.
 const ALGORITHM: u32 = 1;
 
-/// Larger files are not read completely.
+/// Maximum number of bytes to read. The rest of a larger file is ignored.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Block size for hashing.
@@ -42,7 +42,7 @@ pub(super) struct Entry {
 pub(super) struct Manifest {
     path: PathBuf,
     entries: BTreeMap<String, Entry>,
-    /// The file that lines are appended to; `None` before the first line.
+    /// The file that lines are appended to, or `None` before the first line.
     file: Option<File>,
 }
 
@@ -120,7 +120,7 @@ fn parse(line: &str) -> Option<(&str, Entry)> {
     (name.len() == length).then_some((name, Entry { input: hash(input)?, options: hash(options)?, size }))
 }
 
-/// Hash of a file; `None` if it is not a regular file, which may only be readable once.
+/// Hash of a file, or `None` if it is not a regular file, which may only be readable once.
 pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     let failed = |what: &str, e| Error::io(what, &path.display().to_string(), e);
     if !std::fs::metadata(path).map_err(|e| failed("opening", e))?.is_file() {

@@ -61,7 +61,7 @@ pub fn find_images(inputs: &[PathBuf]) -> Result<Vec<Source>> {
     many::find(inputs, &options, |format| format.is_image() && !format.is_texture())
 }
 
-/// Imports images to a folder, creating it if needed.
+/// Imports images into a folder, creating it if needed.
 ///
 /// An image is skipped if the image, the options and the texture are unchanged since the last import, as recorded in
 /// the file `.polyhaul-textures` in the folder; `force` disables this check. If the job is cancelled, finished textures
@@ -154,7 +154,7 @@ impl Batch<'_> {
         }
     }
 
-    /// Imports one image; `None` if nothing changed.
+    /// Imports one image. Returns `None` if nothing changed.
     fn try_import(&self, source: &Source, name: &str, run: RunOptions) -> Result<Option<Imported>> {
         let manifest = || self.manifest.lock().unwrap_or_else(PoisonError::into_inner);
         let output = self.folder.join(Path::new(name));

@@ -1,8 +1,8 @@
 //! Converts images to GPU textures: reads them, builds mipmaps, compresses blocks, and writes DDS or KTX 2.
 //!
-//! [`import_texture`] converts one file; [`import_textures`] converts many and skips unchanged ones. `choose` picks the
-//! settings for an image, `manifest` records previous imports, and `many` handles many files. [`crate::ops`] and the
-//! formats do the actual work.
+//! [`import_texture`] converts one file; [`import_textures`] converts many and skips unchanged files. `choose` picks
+//! the settings for an image, `manifest` records previous imports, and `many` handles many files. [`crate::ops`] and
+//! the formats do the actual work.
 
 mod choose;
 mod manifest;

@@ -40,7 +40,7 @@ pub struct BatchArgs {
     #[arg(short, long, value_name = "OUT", required = true, value_hint = ValueHint::DirPath)]
     pub output: Option<PathBuf>,
     /// Read options from a TOML file whose keys are long options, such as `to = "ply"` or `triangulate = true`
-    // `batch::job` replaces `--job FILE` by the options of the file before arguments are parsed.
+    // `batch::job` replaces `--job FILE` with the options of the file before arguments are parsed.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub job: Option<PathBuf>,
     /// Retry assets whose last attempt failed

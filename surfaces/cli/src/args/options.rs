@@ -10,7 +10,7 @@ use polyhaul::{Error, ErrorKind, Format, ReadOptions, Result, WriteOptions};
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-/// Options without a generated flag: every subcommand has one, or the flag has another form, as for formats.
+/// Options whose flags are not generated: every subcommand has the flag, or the flag has another form, as for formats.
 const ELSEWHERE: [&str; 7] = ["format", "threads", "memory_limit", "spill_folder", "strict", "allow", "on_error"];
 
 /// An option group whose options become flags.
@@ -71,8 +71,8 @@ impl<T: FlagGroup> GivenOptions<T> {
         self.given.iter().any(|(row, _)| row.name == name)
     }
 
-    /// Fails if a given option other than the shared ones applies to none of the formats. If a format is unknown, any
-    /// option may apply.
+    /// Fails if a given option other than the shared options applies to none of the formats. If a format is unknown,
+    /// any option may apply.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`], with the option and the formats to which it applies.
@@ -323,7 +323,7 @@ fn more_help(row: &OptionRow) -> Option<String> {
     (!more.is_empty()).then_some(more)
 }
 
-/// Replaces the names of options in code font by their flags: `` `digits` `` becomes `--digits`.
+/// Replaces the names of options in code font with their flags: `` `digits` `` becomes `--digits`.
 fn with_flags(text: &str, named: &[OptionRow]) -> String {
     let parts = text.split('`').enumerate().map(|(index, part)| {
         let row = named.iter().find(|row| row.name == part);

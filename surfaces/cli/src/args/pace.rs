@@ -1,4 +1,4 @@
-//! Options that simulate devices slower than the actual ones. The library implements them (`Throttle`).
+//! Options that simulate devices slower than the actual devices. The library implements them (`Throttle`).
 
 use crate::values;
 use clap::Args;

@@ -56,7 +56,7 @@ impl SourceArgs {
 }
 
 impl ReadArgs {
-    /// Returns the library's options, except those of [`super::Everywhere`].
+    /// Returns the library's options, except the options of [`super::Everywhere`].
     ///
     /// # Errors
     /// As for [`GivenOptions::apply`].
@@ -70,8 +70,7 @@ impl ReadArgs {
 impl StyleArgs {
     /// The options for writing the output of `input` in the format `to`.
     ///
-    /// # Errors
-    /// If an option does not apply to the output, or contradicts another one.
+    /// # Errors If an option does not apply to the output, or contradicts another option.
     pub fn write_options(&self, input: &Path, to: Format) -> Result<WriteOptions> {
         self.write.check(&[Some(to)])?;
         let mut options = WriteOptions::default();

@@ -1,8 +1,8 @@
 //! The options of `polyhaul texture`. The library implements them (`TextureOptions`).
 //!
-//! Most flags are generated from the library's options, as for all subcommands. Declared here are the inputs and
-//! outputs, flags that stand for a single value of an option, and `--alpha-cutoff`, because no kind of option accepts
-//! its value 0.
+//! Most flags are generated from the library's options, as for all subcommands. This module declares the inputs and
+//! outputs, flags that stand for a single value of an option, and `--alpha-cutoff`, because no kind of option for
+//! fractional numbers accepts 0.
 
 use super::options::{FlagGroup, GivenOptions};
 use super::style::SourceArgs;

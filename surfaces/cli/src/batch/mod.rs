@@ -347,7 +347,7 @@ fn list(
     session.finish("batch", Some(details), &Report::default(), (DONE, None), JsonTo::Stdout)
 }
 
-/// Converts the assets with these numbers and logs the results.
+/// Converts the assets with these indices and logs the results.
 fn work(
     session: &Session,
     args: &BatchArgs,

@@ -137,7 +137,7 @@ fn pictures(outputs: &Path, names: &[String]) -> String {
     format!("<h2>Pictures</h2>\n<div class=\"pictures\">{figures}</div>\n")
 }
 
-/// Reads a file of at most [`PICTURE_BYTES`]; `None` if it is missing or larger.
+/// Reads a file of at most [`PICTURE_BYTES`]. Returns `None` if it is missing or larger.
 fn small_file(path: &Path) -> Option<Vec<u8>> {
     let bytes = place::find(path).ok()?.bytes.filter(|&bytes| bytes <= PICTURE_BYTES)?;
     let mut data = vec![0; bytes as usize];
@@ -145,7 +145,7 @@ fn small_file(path: &Path) -> Option<Vec<u8>> {
     (count == data.len()).then_some(data)
 }
 
-/// Base64 (RFC 4648, section 4).
+/// Encodes bytes as Base64 (RFC 4648, section 4).
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Maximum number of slowest assets, and of failed assets per kind of error, to print.
 const EXAMPLES: usize = 3;
 
-/// The summary in the JSON object, with warnings in the shape all subcommands use.
+/// The summary in the JSON object, with warnings in the form that all subcommands use.
 #[derive(Serialize)]
 struct StatusDetails {
     #[serde(flatten)]

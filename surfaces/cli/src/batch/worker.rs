@@ -1,6 +1,6 @@
 //! The batch worker: converts the assets it receives on standard input, and writes one row per asset.
 //!
-//! It is a separate process, so an asset that crashes it or exhausts memory does not affect the others.
+//! It is a separate process, so an asset that crashes it or exhausts memory does not affect the other assets.
 
 use crate::args::batch::BatchArgs;
 use crate::convert::write_options;
@@ -138,7 +138,7 @@ impl Worker<'_> {
         Ok(report)
     }
 
-    /// Creates the parent folder of an output, unless the previous output used the same one.
+    /// Creates the parent folder of an output, unless the previous output used the same folder.
     fn create_folder(&mut self, output: &Path) -> Result<()> {
         let Some(folder) = output.parent().filter(|folder| !place::is_url(folder)) else { return Ok(()) };
         if self.folder.as_deref() != Some(folder) {

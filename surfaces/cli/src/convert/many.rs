@@ -67,7 +67,7 @@ struct ConvertedContent<'a> {
     warnings: JsonWarnings<'a>,
 }
 
-/// Whether to use this module: the output is a folder, or an option applies that a single conversion lacks.
+/// Whether to use this module: the output is a folder, or an option is given that a single conversion does not support.
 pub(super) fn is_many(args: &ConvertArgs) -> bool {
     many::is_folder(args.inputs(), args.output()) || args.many.dry_run || args.many.no_clobber || args.many.newer
 }
@@ -146,7 +146,7 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     Ok(sources.into_iter().map(|Source { path, name, .. }| (path, output(&name), to.format)).collect())
 }
 
-/// Replaces the extension of an input name by the extensions of the format and the compression.
+/// Replaces the extension of an input name with the extensions of the format and the compression.
 pub(crate) fn target_name(name: &Path, to: NamedFormat, compression: Compression) -> PathBuf {
     let file = name.file_name().unwrap_or_default().to_string_lossy();
     let plain = Codec::of_name(&file).map_or(&*file, |(_, plain)| plain);

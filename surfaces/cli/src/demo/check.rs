@@ -112,7 +112,7 @@ fn each<T: std::fmt::Debug>(
     Ok(())
 }
 
-/// The offset of the first difference between two files; `None` if they are equal.
+/// The offset of the first difference between two files, or `None` if they are equal.
 pub fn first_difference(first: &Path, second: &Path) -> Result<Option<u64>> {
     let open = |path: &Path| match File::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 20, file)),

@@ -101,7 +101,7 @@ fn mesh(builder: &mut Builder, quads: u64, radius: f64, state: ShapeState) -> Re
     builder.shape("trianglemesh", parameters, state, Transform::IDENTITY)
 }
 
-/// Adds a blade at a pseudorandom position in the square from `-side` to `side`.
+/// Adds a leaf or a blade of grass at a pseudorandom position in the square from `-side` to `side`.
 fn curve(builder: &mut Builder, index: u64, side: f64, state: ShapeState) -> Result<()> {
     let [x, z, bend, turn] = [0, 1, 2, 3].map(|stream| 2.0 * fraction(index, stream) - 1.0);
     let height = 0.2 + 0.3 * fraction(index, 4);

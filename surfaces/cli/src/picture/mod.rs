@@ -1,6 +1,6 @@
-//! Writes charts to files: SVG unchanged, or drawn as PNG in builds with the feature `png-charts`.
+//! Writes charts to files: SVG unchanged, or drawn as PNG in builds with the `png-charts` feature.
 //!
-//! `polyhaul::report` makes the charts; `records` and `sweep` decide when to write one.
+//! `polyhaul::report` makes the charts; `records` and `sweep` decide when to write a chart.
 
 #[cfg(feature = "png-charts")]
 mod png;
@@ -24,7 +24,7 @@ pub fn missing_feature(path: &Path) -> Option<&'static str> {
 /// The PNG has two pixels per SVG unit. Supports only the SVG that this program generates.
 ///
 /// # Errors
-/// If the file cannot be written. For PNG also if the SVG is of another kind, or too large.
+/// If the file cannot be written or, for PNG, if the SVG cannot be drawn.
 pub fn write(svg: &str, path: &Path) -> Result<()> {
     #[cfg(feature = "png-charts")]
     if is_png(path) {

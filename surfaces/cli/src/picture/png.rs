@@ -12,16 +12,16 @@ use ttf_parser::{Face, OutlineBuilder};
 
 /// Pixels per SVG unit, for sharp text on high-resolution screens.
 const SCALE: f32 = 2.0;
-/// Maximum number of pixels; all our charts have fewer. The pixel buffer is not allocated fallibly, so the size is
-/// checked.
+/// Maximum number of pixels; all our charts have fewer. `Pixmap::new` aborts if it cannot allocate the buffer, so the
+/// size is checked first.
 const MAX_PIXELS: u64 = 64_000_000;
 
 const FONT: &[u8] = include_bytes!("../../fonts/inter.ttf");
 
-/// Draws a chart, which must cover its whole background.
+/// Draws a chart. The chart must paint its whole background, because the image has no alpha.
 ///
 /// # Errors
-/// If `svg` is not an SVG of this program, or is too large.
+/// If `svg` does not start with an `svg` element, has no size, or is too large.
 pub(super) fn drawn(svg: &str) -> Result<Image> {
     let fault = |what: &str| Error::new(ErrorKind::Internal, format!("cannot draw the chart: {what}"));
     let mut elements = elements(svg);

@@ -22,7 +22,7 @@ pub struct SweepFile {
     pub path: PathBuf,
     pub bytes: u64,
     pub modified_ns: u128,
-    /// The format by the name under which the file was opened, since the target of a link may have another name.
+    /// The format by the name under which the file was opened, since the target of a symlink may have another name.
     pub format: Option<Format>,
 }
 

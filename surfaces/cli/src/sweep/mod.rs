@@ -75,7 +75,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
     read.run.trace = None;
-    // The variants are named after the files they resolve to, and the target of a link may have another extension.
+    // The variants are named after the files they resolve to, and the target of a symlink may have another extension.
     read.format = read.format.or_else(|| Format::of_path(main));
     // Drawing times cannot be predicted.
     let ceilings = measure::kept(files::folder_of(main)).filter(|_| args.until == Until::Model);

@@ -157,7 +157,7 @@ impl Run<'_> {
         false
     }
 
-    /// The time for a cell's bytes at its rate; 0 without a rate.
+    /// The time for a cell's bytes at its rate, or 0 without a rate.
     fn min_seconds(&self, index: usize) -> f64 {
         let cell = &self.cells[index];
         match (cell.device, self.plan.variants.get(cell.stored)) {
@@ -166,7 +166,7 @@ impl Run<'_> {
         }
     }
 
-    /// Loads a cell once; `None` if it cannot be measured as requested, which the cell notes.
+    /// Loads a cell once. Returns `None`, and adds a note to the cell, if it cannot be measured as requested.
     fn load(&mut self, index: usize) -> Result<Option<f64>> {
         let Cell { stored, threads, device, .. } = self.cells[index];
         let Some(variant) = self.plan.variants.get(stored) else { return Ok(None) };
@@ -220,7 +220,7 @@ impl Run<'_> {
     }
 }
 
-/// The share of the bytes that came from the disk; `None` if the system does not report it.
+/// The share of the bytes that came from the disk, or `None` if the system does not report it.
 fn from_disk(load: &Load, bytes: u64) -> Option<f64> {
     let fetched = load.seen.used?.disk_read_bytes?;
     Some(fetched as f64 / bytes.max(1) as f64)

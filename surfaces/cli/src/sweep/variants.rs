@@ -2,8 +2,8 @@
 //!
 //! Compression is detected by content, so a scene finds the files it names whatever their codec. A copy is valid as
 //! long as the original files keep their sizes and modification times, which a note next to the copy records; the note
-//! is written last. Absolute names and names through links would lead to the originals, so they are redirected to the
-//! copies. Sweeps that share the folder run sequentially. Only copies are ever removed from the folder.
+//! is written last. Absolute names and names through symlinks would lead to the originals, so they are redirected to
+//! the copies. Sweeps that share the folder run sequentially. Only copies are ever removed from the folder.
 
 use super::files::{Asset, SweepFile, beside, folder_of};
 use crate::args::sweep::Storing;
@@ -169,13 +169,13 @@ fn places(asset: &Asset, copies: &Path) -> Result<Vec<PathBuf>> {
     asset.files.iter().map(place).collect()
 }
 
-/// Resolves links in a path; for a missing file, in its folder's path.
+/// Resolves symlinks in a path or, if the file is missing, in the path of its folder.
 fn real(path: &Path) -> PathBuf {
     let beside = || Some(place::real(folder_of(path)).ok()?.join(path.file_name()?));
     place::real(path).ok().or_else(beside).unwrap_or_else(|| path.to_path_buf())
 }
 
-/// Whether polyhaul created this folder for an asset. Links to such folders do not count.
+/// Whether polyhaul created this folder for an asset. Symlinks to such folders do not count.
 fn is_ours(folder: &Path) -> bool {
     let is_folder = folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
     let text = std::fs::read_to_string(folder.join(MARK)).unwrap_or_default();
@@ -189,8 +189,8 @@ fn folder_name(main: &str) -> String {
     format!("{:016x}", hash(main.as_bytes()))
 }
 
-/// Takes the lock, which lasts until the file is closed; `false` if another process has it. Always succeeds on file
-/// systems without locks.
+/// Takes the lock, which lasts until the file is closed. Returns `false` if another process has it. Always succeeds on
+/// file systems without locks.
 fn has_lock(file: &std::fs::File) -> bool {
     !matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
@@ -213,7 +213,7 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use --cache FOLDER"))
 }
 
-/// The current sizes of copies, one per line; `-` for missing ones.
+/// The current sizes of copies, one per line; `-` for a missing copy.
 fn sizes(files: &[PathBuf]) -> String {
     let size = |path: &PathBuf| path.metadata().map_or("-\n".into(), |metadata| format!("{}\n", metadata.len()));
     files.iter().map(size).collect()
@@ -289,7 +289,7 @@ fn described(
     Ok(Variant { storing, main, files, resolver, stored, moved, is_new })
 }
 
-/// Creates a resolver for the names that would not lead to the copies; `None` if all do.
+/// Creates a resolver for the names that would not lead to the copies. Returns `None` if all do.
 fn leading(asset: &Asset, files: &[PathBuf]) -> Option<Resolve> {
     let folder = files.first()?.parent()?;
     let astray = |(name, number): &(String, usize)| {
@@ -323,7 +323,7 @@ fn add(
     file.add_to(moved);
 }
 
-/// The codec of each file of an asset; `None` for uncompressed files.
+/// The codec of each file of an asset, or `None` for uncompressed files.
 pub fn codecs(asset: &Asset, read: &ReadOptions) -> Result<Vec<Option<Codec>>> {
     asset.files.iter().map(|file| Ok(sampled(Input::Path(file.path.clone()), &[], 0, read)?.codec)).collect()
 }

@@ -23,7 +23,7 @@ const NOT_STARTED: u8 = 126;
 /// Default number of files to list for people.
 const SHOWN: usize = 10;
 
-/// Runs the program and reports its file I/O; returns the exit code of the program, or another one on failure.
+/// Runs the program and reports its file I/O. Returns the exit code of the program, or another exit code on failure.
 pub fn run(session: &Session, args: &WatchArgs) -> u8 {
     match watch(session, args) {
         Ok(code) => code,

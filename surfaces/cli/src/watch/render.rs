@@ -119,7 +119,7 @@ fn file(row: &Row) -> String {
     text
 }
 
-/// The calls and their size: `393,216 reads of 3 bytes`; `None` without calls.
+/// The calls and their size: `393,216 reads of 3 bytes`, or `None` without calls.
 fn moved(moved: &Moved, word: &str) -> Option<String> {
     if moved.calls == 0 {
         return None;

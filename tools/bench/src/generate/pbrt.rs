@@ -23,7 +23,7 @@ pub fn write(kind: &str, megabytes: u64, folder: &Path) -> Result<String, Failur
         "many-zst" => (Layout::Imports, Some(Codec::Zstd)),
         _ => return Err(format!("no kind {kind} of scene").into()),
     };
-    // Files of an earlier size must not be counted.
+    // Files from a run with another size must not be counted.
     let _ = std::fs::remove_dir_all(folder);
     let threads = std::thread::available_parallelism()?.get();
     let made = pbrt::write(&Spec { layout, codec, threads, ..Spec::new(megabytes * 1_000_000) }, folder)?;

@@ -1,7 +1,7 @@
 //! Generates PLY files: the grid as triangles, with a normal and a uv per position, binary and ASCII; and splats.
 //!
-//! All rows of an element have the same size, and meshes have no colors, as written by a scanner or an exporter. ASCII
-//! files also come in the styles of [`super::styles`].
+//! All rows of an element have the same size, as written by a scanner or an exporter; only the meshes of [`colors`] and
+//! of some styles have colors. ASCII files also come in the styles of [`super::styles`].
 
 use super::styles::{Style, TIDY, style};
 use super::{Failure, Grid, Text, hash};
@@ -38,7 +38,7 @@ pub fn binary(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the same mesh in ASCII.
+/// Writes such a mesh in ASCII.
 pub fn ascii(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     let grid = grid(megabytes, ASCII_BYTES_PER_VERTEX);
     mesh_header(text, "ascii", &grid);
@@ -178,7 +178,7 @@ fn vertex(grid: &Grid, row: u32, column: u32) -> [f32; 8] {
     [x, y, z, nx, ny, nz, s, t]
 }
 
-/// Returns two triangles per square, with the last column of squares closed to a tube.
+/// Returns two triangles per square. The last column of squares connects back to the first and closes the tube.
 pub(super) fn triangles(grid: &Grid) -> impl Iterator<Item = [u32; 3]> + use<> {
     let columns = grid.columns;
     let squares = (0..grid.rows - 1).flat_map(move |row| (0..columns).map(move |column| (row, column)));

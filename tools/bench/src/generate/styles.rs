@@ -47,7 +47,7 @@ pub(super) struct Style {
     relative: bool,
     /// Whether a third of the faces have five corners, and another third three.
     ngons: bool,
-    /// Number of faces per group and material; 0 for one group and material per object.
+    /// Number of faces per group and material, or 0 for one group and material per object.
     group_faces: u32,
     /// Whether positions are followed by lines of polypaint.
     polypaint: bool,
@@ -223,7 +223,7 @@ impl Style {
         text.spill()
     }
 
-    /// Whether a program with these numbers uses doubles.
+    /// Returns whether a program with these numbers uses doubles.
     pub(super) fn has_doubles(&self) -> bool {
         !matches!(self.numbers, Numbers::Fixed | Numbers::General(..=9))
     }

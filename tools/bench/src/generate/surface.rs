@@ -6,7 +6,7 @@ use super::ply::{element, header};
 use super::{Failure, Text};
 use std::f64::consts::{PI, TAU};
 
-/// Returns the number of points around the sphere, which equals that from pole to pole.
+/// Returns the number of points around the sphere, which is also the number from pole to pole.
 fn side(megabytes: u64, bytes_per_vertex: f64) -> u32 {
     (megabytes as f64 * 1e6 / bytes_per_vertex).sqrt() as u32
 }

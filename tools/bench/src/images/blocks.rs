@@ -1,4 +1,5 @@
-//! Benchmarks of texture compression, compared with the bare encoder, whose quality must be matched, and of mip levels.
+//! Benchmarks of texture compression and mip levels. Compression is compared with the bare encoder, whose quality it
+//! must match.
 //!
 //! Decodes the results with another library, and prints their error in decibels.
 
@@ -107,7 +108,7 @@ fn random(x: u32, y: u32, layer: u32) -> f32 {
     (hash >> 8) as f32 / (1 << 24) as f32
 }
 
-/// Smooth noise.
+/// Returns smooth noise.
 fn noise(x: f32, y: f32, layer: u32) -> f32 {
     let smooth = |v: f32| v * v * (3.0 - 2.0 * v);
     let column = x.floor();

@@ -86,7 +86,7 @@ fn light(byte: u8) -> f32 {
     (f32::from(byte) / 255.0).powi(3) * 16.0
 }
 
-/// Paints tiles of 128 pixels: flat ones, gradients with steps, and grain.
+/// Paints tiles of 128 pixels: flat tiles, gradients with steps, and grain.
 fn painted(side: usize, channels: usize) -> Vec<u8> {
     let mut samples = Vec::with_capacity(side * side * channels);
     let mut grain = 1u32;

@@ -2,8 +2,8 @@
 //! calls and can be slow.
 //!
 //! The readers of a file alternate in rounds. The sum of all samples reveals a reader that decodes different pixels.
-//! [`files`] creates the files; Rust readers are here and in [`readers`], others in `peers/` and `python/`; [`limits`]
-//! measures the machine's limits. [`blocks`] creates textures.
+//! [`files`] creates the files; Rust readers are here and in [`readers`], other readers in `peers/` and `python/`;
+//! [`limits`] measures the machine's limits. [`blocks`] creates textures.
 
 mod blocks;
 mod files;
@@ -54,7 +54,7 @@ impl Decoded {
 struct Measured<'a> {
     group: &'a str,
     pixels: usize,
-    /// Rates a result: a sum, or the error of an inexact one.
+    /// Rates a result: a sum, or the error of an inexact result.
     judge: &'a dyn Fn(&Decoded) -> f64,
 }
 
@@ -81,7 +81,8 @@ fn measure(measured: Measured<'_>, contenders: &[Contender<'_>], rounds: usize) 
         let extra = peak_memory_bytes().saturating_sub(before);
         lines.push((judge(&decoded), calls, extra));
     }
-    // Rotate the order: after a slow contender, the next one pays for what the machine did with free memory meanwhile.
+    // Rotate the order: after a slow contender, the next contender pays for what the machine did with free memory
+    // meanwhile.
     for round in 0..rounds.max(1) {
         for turn in 0..contenders.len() {
             let at = (round + turn) % contenders.len();

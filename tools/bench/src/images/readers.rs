@@ -116,7 +116,7 @@ fn png_file(path: &Path) -> ReadResult {
     png(BufReader::new(std::fs::File::open(path)?))
 }
 
-/// png requires a buffered reader.
+/// Decodes with buffered host calls: png requires a buffered reader.
 fn png_called(path: &Path) -> ReadResult {
     let (host, calls) = Host::open(path, Duration::ZERO)?;
     let (decoded, _) = png(BufReader::new(host))?;

@@ -1,6 +1,6 @@
 //! Compares number kernels in one process: one group per job, alternating rounds, nanoseconds per value.
 //!
-//! A contender processes all values of its group in one call. The first call verifies its result; later ones alternate
+//! A contender processes all values of its group in one call. The first call verifies its result; later calls alternate
 //! with the other contenders in rounds, so that a slow moment of the machine affects all of them. See [`format`] for
 //! formatting, [`parse`] for parsing, [`records`] for rows of several types.
 
@@ -24,7 +24,7 @@ struct Group<'a> {
 /// An implementation of the job.
 struct Contender<'a> {
     name: &'static str,
-    /// Whether the result is correct; `None` for a different job, shown only for scale.
+    /// Whether the result is correct, or `None` for a different job, shown only for scale.
     agrees: Option<bool>,
     run: Box<dyn FnMut() + 'a>,
 }

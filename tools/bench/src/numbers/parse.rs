@@ -1,7 +1,7 @@
 //! Parses numbers in lines `v x y z` and `f a/b/c a/b/c a/b/c a/b/c`.
 //!
-//! polyhaul first indexes the ends of tokens and then converts many at once; the others proceed token by token. All
-//! parse the same text into a reused array.
+//! polyhaul first indexes the ends of tokens and then converts many at once; the other contenders proceed token by
+//! token. All parse the same text into a reused array.
 
 use super::{Contender, Group};
 use crate::Failure;

@@ -1,4 +1,4 @@
-//! Reads pbrt scenes: a folder with the main file `scene.pbrt`, compressed or not. No registry has a peer.
+//! Reads pbrt scenes: a folder with the main file `scene.pbrt`, compressed or not. No registry has a comparable reader.
 
 use super::{ModelCounts, load, report};
 use crate::Failure;

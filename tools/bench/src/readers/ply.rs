@@ -62,7 +62,7 @@ impl PropertyAccess for Polygon {
     }
 }
 
-/// A face with exactly three corners, without a vector for each.
+/// A face with exactly three corners, stored without a vector.
 #[derive(Deserialize)]
 struct Triangle {
     #[expect(dead_code, reason = "what is read is only counted")]

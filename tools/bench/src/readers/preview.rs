@@ -7,7 +7,7 @@ use polyhaul::preview::{PreviewOptions, preview};
 use polyhaul::{ReadOptions, Report};
 use std::path::Path;
 
-/// Renders `file`, and prints the total time, the time before the first pixel, or that of a phase.
+/// Renders `file`, and prints the total time, the time before the first pixel, or the time of a phase.
 pub fn main(name: &str, file: &Path, threads: usize) -> Result<(), Failure> {
     let file = if file.is_dir() { pbrt::main_file(file)? } else { file.into() };
     let run = polyhaul::options::RunOptions::default().with_threads(Some(threads));

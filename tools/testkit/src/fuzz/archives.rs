@@ -21,7 +21,7 @@ const MAX_PLAIN_BYTES: u64 = 1 << 18;
 /// Maximum memory of decoders.
 const MEMORY_BYTES: u64 = 16 << 20;
 
-/// One input in this many is decompressed from streams; the others only from memory.
+/// One input in this many is decompressed from streams; the other inputs only from memory.
 const STREAM_SHARE: usize = 8;
 
 /// One input in this many is also read as a scene.
@@ -65,14 +65,14 @@ fn streams_agree(trial: &mut Trial<'_>, whole: &(Vec<u8>, Option<String>)) {
     let hostile = Hostile::new(data, Sizes::Random(trial.random.clone())).with(Fault::Interrupted);
     let (plain, damage) = unpack(Source::reader(Box::new(hostile), PACKED_NAME), &limits(), block_bytes);
     // From memory, members are decoded in parallel, each completely or not at all; a stream also returns the start of a
-    // damaged one.
+    // damaged member.
     assert!(plain.starts_with(&whole.0), "{} and {} bytes", plain.len(), whole.0.len());
     assert_eq!(damage.is_some(), whole.1.is_some(), "{damage:?} {:?}", whole.1);
     let again = unpack(Source::reader(Box::new(data), PACKED_NAME), &limits(), 1 << 16);
     assert_eq!((plain, damage), again, "blocks of {block_bytes} bytes");
 }
 
-/// Content of an archive: name, uncompressed bytes and error of each member; or the error of the archive.
+/// Content of an archive: name, uncompressed bytes and error of each member, or the error of the archive.
 type Outcome = Result<Vec<(String, Vec<u8>, Option<String>)>, String>;
 
 /// Reads an archive from memory and through a host, with the same result; member sizes must match the directory, and

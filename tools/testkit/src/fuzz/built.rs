@@ -9,7 +9,7 @@ use super::scans::gltf;
 use super::trial::Effort;
 use std::fmt::Write;
 
-/// Decisions read from bytes; zeros after the end.
+/// Decisions read from bytes, with zeros after the end.
 struct Choices<'d>(&'d [u8]);
 
 impl Choices<'_> {
@@ -40,7 +40,7 @@ impl Choices<'_> {
         items[self.below(items.len())]
     }
 
-    /// Returns a count: mostly small, sometimes one that may overflow arithmetic.
+    /// Returns a count that is mostly small, but sometimes may overflow arithmetic.
     fn count(&mut self) -> u64 {
         const LARGE: [u64; 8] =
             [255, 256, 65_535, 65_536, u32::MAX as u64, 1 << 32, i64::MAX as u64, (1 << 62) / 3 + 1];
@@ -52,7 +52,7 @@ impl Choices<'_> {
         if self.once_in(32) { self.count() } else { self.below(count) as u64 }
     }
 
-    /// Formats a number, rarely one that is awkward to parse.
+    /// Formats a number. A few of these numbers are awkward to parse.
     fn number(&mut self) -> String {
         const AWKWARD: [&str; 8] = ["1e38", "-1e39", "1e-45", "1e999", "0.1", "-0", "123456789.123456789", "7e-320"];
         if self.once_in(24) { self.pick(&AWKWARD).to_owned() } else { format!("{}", self.byte() as f64 / 16.0 - 4.0) }
@@ -326,7 +326,7 @@ fn gltf_mesh(choices: &mut Choices<'_>, counts: &Counts, _: usize) -> String {
     format!("{{\"primitives\":[{}]}}", primitives.join(","))
 }
 
-/// Writes a node, whose child is usually the next one.
+/// Writes a node, whose child is usually the next node.
 fn gltf_node(choices: &mut Choices<'_>, counts: &Counts, number: usize) -> String {
     let mut text = format!("{{\"name\":\"{number}\"");
     if !choices.once_in(3) {

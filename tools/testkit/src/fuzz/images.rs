@@ -135,7 +135,7 @@ impl PartialEq for Exact {
 }
 
 impl Trial<'_> {
-    /// Reads the image in several ways; `None` if it is invalid.
+    /// Reads the image in several ways. Returns `None` if it is invalid.
     fn image(&mut self) -> Option<Image> {
         let options = self.options();
         let read = |input: &dyn Fn() -> Input, options: &ReadOptions| {

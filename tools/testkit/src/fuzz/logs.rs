@@ -58,7 +58,7 @@ impl Script<'_> {
         Some(operation)
     }
 
-    /// Returns a number below `limit` from the next two bytes; 0 at the end.
+    /// Returns a number below `limit` from the next two bytes, or 0 at the end.
     fn below(&mut self, limit: usize) -> usize {
         let mut number = 0;
         for _ in 0..2 {
@@ -76,7 +76,7 @@ struct Run {
     path: PathBuf,
     /// Whether its file was removed, renamed or replaced.
     is_disturbed: bool,
-    /// Rows in its file before that.
+    /// Rows in its file before it was disturbed.
     removed: BTreeSet<u64>,
 }
 
@@ -95,7 +95,7 @@ struct Content {
     rows: BTreeSet<u64>,
     /// Complete lines that are not valid rows.
     damaged: Vec<Vec<u8>>,
-    /// Incomplete last lines of files: those without a line feed.
+    /// Incomplete last lines of files: lines without a line feed.
     tails: Vec<Vec<u8>>,
     /// Allowed number of damaged lines: an incomplete last line may or may not count.
     damage: RangeInclusive<u64>,
@@ -171,7 +171,7 @@ impl LogLibrary {
         }
     }
 
-    /// Renames the log of a completed run as if its clock had been far ahead or far behind.
+    /// Renames the log of a completed run as if the clock had been far ahead or far behind.
     fn start_with_name_of(&mut self, serial: usize) {
         let running: Vec<_> = self.runs.iter().map(|run| run.path.clone()).collect();
         let Some(file) = self.files().into_iter().find(|path| !running.contains(path)) else { return };
@@ -180,7 +180,7 @@ impl LogLibrary {
         fs::rename(&file, file.with_file_name(format!("{clock}-{}.log", self.serial))).unwrap();
     }
 
-    /// Creates a row; every third one is a failure.
+    /// Creates a row; every third row is a failure.
     fn row(&mut self) -> (Row, String) {
         self.serial += 1;
         let asset = ASSETS[(xxh3_64(&self.serial.to_le_bytes()) % ASSETS.len() as u64) as usize];
@@ -344,7 +344,7 @@ impl LogLibrary {
     /// Checks that all readers report the rows in the files, and the same damage.
     ///
     /// # Panics
-    /// If they do not.
+    /// If a reader reports anything else.
     pub fn check(&self) {
         let content = self.content();
         let mut rows = BTreeMap::new();
@@ -367,10 +367,10 @@ impl LogLibrary {
         assert!(damage == Damage::default() || damage.first.is_some_and(|file| self.files().contains(&file)));
     }
 
-    /// Returns the last of these rows for each asset, among those that `is_meant` accepts.
+    /// Returns the last row of each asset among the `rows` that `is_meant` accepts.
     fn lasts(&self, rows: &BTreeSet<u64>, is_meant: impl Fn(&Row) -> bool) -> BTreeMap<&str, &Row> {
         let rows = rows.iter().map(|id| &self.issued[id].0).filter(|row| is_meant(row));
-        // Ids increase with attempts, so the last one wins.
+        // Ids increase with attempts, so the last row wins.
         rows.map(|row| (row.asset.as_str(), row)).collect()
     }
 

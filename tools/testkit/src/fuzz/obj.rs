@@ -66,7 +66,7 @@ fn read_back(trial: &Trial<'_>, text: &[u8]) -> Scene {
     }
 }
 
-/// Writes a scene as exact OBJ text; `None` if it cannot be stored.
+/// Writes a scene as exact OBJ text. Returns `None` if it cannot be stored.
 fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
     let exact = SceneWriteOptions::default().with_digits(Some(Digits::Shortest));
     match try_named(scene, NAME, &trial.write_options().with_scene(exact)) {

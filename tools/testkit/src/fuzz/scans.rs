@@ -154,7 +154,7 @@ fn encoded(trial: &Trial<'_>, encoding: PlyEncoding) -> WriteOptions {
     options
 }
 
-/// Checks that tables survive a round trip, except those with 64-bit integers, which PLY cannot store.
+/// Checks that tables survive a round trip, except tables with 64-bit integers, which PLY cannot store.
 fn tables_come_back(trial: &Trial<'_>, tables: &[Table]) {
     let is_wide = |scalar| matches!(scalar, Scalar::I64 | Scalar::U64);
     if tables.iter().flat_map(|table| &table.columns).any(|column| is_wide(column.values.scalar())) {

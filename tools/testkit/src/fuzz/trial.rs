@@ -1,8 +1,9 @@
 //! Bounds the work per input: all checks, or a share that a fuzzer can afford thousands of times per second.
 //!
-//! Many cheap executions find more bugs than a few thorough ones. So most inputs are read once, on this thread; other
-//! chunk sizes, streams, more threads, and writing and reading back are done for a share of them. A hash of the bytes
-//! selects them, so that failures are reproducible. The properties of each format are in the other modules.
+//! Many cheap executions find more bugs than a few thorough ones. So most inputs are read once, on the calling thread.
+//! A share of them is also read with other chunk sizes, from streams and with more threads, or written and read back. A
+//! hash of the bytes selects these inputs, so that failures are reproducible. The properties of each format are in the
+//! other modules.
 
 use crate::hostile::{Fault, Hostile, Sizes};
 use crate::random::Random;
@@ -13,9 +14,9 @@ use std::fmt::Debug;
 /// Thoroughness of the checks of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Cheap checks of every input, and expensive ones for a share of them: for fuzzers.
+    /// For fuzzers: cheap checks of every input, and expensive checks of a share of the inputs.
     Spread,
-    /// All checks of every input: for tests.
+    /// For tests: all checks of every input.
     Full,
 }
 
@@ -31,7 +32,7 @@ pub(super) const RETURN_SHARE: usize = 2;
 /// Chunk size of the first reading; most inputs fit in one chunk.
 const MAX_CHUNK_BYTES: usize = 1 << 16;
 
-/// Maximum number of pixels of an image: larger ones only slow down the search.
+/// Maximum number of pixels of an image: larger images only slow down the search.
 pub(super) const MAX_PIXELS: u64 = 1 << 14;
 
 /// An input, and the state of its checks.
@@ -74,12 +75,12 @@ impl<'d> Trial<'d> {
         self.random.once_in(share) || self.effort == Effort::Full
     }
 
-    /// Selects read options; half of them have small limits.
+    /// Selects read options, with small limits for half of the inputs.
     pub(super) fn options(&mut self) -> ReadOptions {
         let random = &mut self.random;
         let mut options = ReadOptions::default();
         options.run.threads = Some(1);
-        // Chunks are zeroed for each input, so the size of the default would dominate.
+        // Chunks are zeroed for each input, which would dominate the time at the default size.
         options.run.chunk_bytes = Some(MAX_CHUNK_BYTES);
         options.strict = random.once_in(8).into();
         options.on_error = if random.once_in(4) { OnError::Warn } else { OnError::Raise };

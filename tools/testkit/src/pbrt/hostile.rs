@@ -1,5 +1,5 @@
-//! Text and folders that cost a careless reader of pbrt scenes its stack, its memory, or unbounded time. For valid
-//! scenes, see [`pbrt`](super).
+//! Text and folders that make a careless reader of pbrt scenes exhaust its stack or memory, or take unbounded time. For
+//! valid scenes, see [`pbrt`](super).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -56,8 +56,8 @@ pub enum Trap {
     EmptyObjects,
     /// Instances of an undefined object.
     UnknownInstances,
-    /// Objects that each contain instances of the previous one: exponentially many visible shapes, if a reader expands
-    /// them.
+    /// Objects that each contain instances of the previous object: exponentially many visible shapes, if a reader
+    /// expands them.
     InstancesInObjects,
     /// Materials.
     Materials,
@@ -78,7 +78,7 @@ pub enum Trap {
 }
 
 impl Trap {
-    /// All of them.
+    /// All traps.
     pub const ALL: [Trap; 33] = [
         Trap::Plain,
         Trap::OpenString,
@@ -209,7 +209,7 @@ impl Trap {
         }
     }
 
-    /// Counterpart of the repeated part, repeated as often after it.
+    /// Text that closes the repeated part, repeated as often after it.
     fn closing_unit(self) -> &'static [u8] {
         match self {
             Trap::NestedBrackets => b"] ",
@@ -277,7 +277,8 @@ fn chain_to(folder: &Path, way: IncludeKind, count: usize, last: &str) -> io::Re
     main_file(folder, way, 1, "file_0.pbrt")
 }
 
-/// Writes a main file that refers `count` times to another, which contains a sphere. Returns its path.
+/// Writes a main file that refers `count` times to another file, which contains a sphere. Returns the path of the main
+/// file.
 ///
 /// # Errors
 /// I/O errors.

@@ -46,7 +46,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
-    /// Returns the values of a parameter; empty if it is absent.
+    /// Returns the values of a parameter, or an empty slice if it is absent.
     pub(super) fn values(&self, name: &str) -> &[String] {
         self.parameters.iter().find(|(key, _)| key == name).map_or(&[], |(_, values)| values)
     }
@@ -56,7 +56,7 @@ impl Statement {
     }
 }
 
-/// Splits text into tokens, strings with their quotes; `None` for an unclosed string.
+/// Splits text into tokens; strings keep their quotes. Returns `None` for an unclosed string.
 pub(super) fn tokens(text: &[u8]) -> Option<Vec<String>> {
     let text = std::str::from_utf8(text).ok()?;
     let mut words = Vec::new();
@@ -91,7 +91,7 @@ fn string_length(rest: &str) -> Option<usize> {
     None
 }
 
-/// Parses the directives of a text; `None` if it violates the grammar.
+/// Parses the directives of a text. Returns `None` if it violates the grammar.
 pub(super) fn statements(text: &[u8]) -> Option<Vec<Statement>> {
     let mut tokens = tokens(text)?.into_iter().peekable();
     let mut directives = Vec::new();

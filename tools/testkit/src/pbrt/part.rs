@@ -1,5 +1,5 @@
-//! Generates a part of a scene: textures and materials, then groups of a few objects, with instances of these and
-//! earlier ones. See [`shape`](super::shape) for the content of shapes.
+//! Generates a part of a scene: textures and materials, then groups of a few objects, with instances of these and of
+//! earlier objects. See [`shape`](super::shape) for the content of shapes.
 
 use super::shape::{self, MESH_BYTES_PER_VERTEX, PLY_BYTES_PER_VERTEX, Patch};
 use super::text::Text;
@@ -48,7 +48,7 @@ pub(super) fn parts(spec: &Spec) -> Vec<PbrtPart> {
     shares.into_iter().enumerate().map(part).collect()
 }
 
-/// Writes a texture with a separate file: Ptex, or an image.
+/// Writes a texture that refers to a file: Ptex, or an image.
 pub(super) fn texture(text: &mut Text, owner: &str, index: usize) -> io::Result<()> {
     let line = match index % 3 {
         2 => format!(

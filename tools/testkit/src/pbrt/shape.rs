@@ -185,7 +185,7 @@ fn open(text: &mut Text, name: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Writes a curve: a Bézier segment, or a B-spline of several.
+/// Writes a curve: a Bézier segment, or a B-spline of several segments.
 pub(super) fn curve(random: &mut Random, text: &mut Text, counts: &mut Counts) -> io::Result<()> {
     let spline = random.once_in(8);
     let count = if spline { 5 + random.below(12) } else { 4 };

@@ -14,7 +14,7 @@ const ROOM_BYTES: usize = 16 << 10;
 pub(super) struct Text {
     buffer: Vec<u8>,
     used: usize,
-    /// Uncompressed size of what was written before the buffer.
+    /// Uncompressed size of the text before the buffer.
     before: u64,
     file: File,
     encoder: Option<Encoder>,

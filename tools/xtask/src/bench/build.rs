@@ -1,4 +1,4 @@
-//! Builds or sets up the contestants; notes those that are unavailable.
+//! Builds or sets up the contestants, and notes which are unavailable.
 
 use super::plan::{self, Cpp, PLAN, Part};
 use super::python;
@@ -78,7 +78,7 @@ fn bench() -> Result<PathBuf, String> {
     }
 }
 
-/// Returns `chrt -f 5`, which gives a process priority over all normal ones, if permitted.
+/// Returns `chrt -f 5`, which gives a process priority over all normal processes, if permitted.
 fn real_time() -> Vec<OsString> {
     let prefix = ["chrt", "-f", "5"];
     if root::succeeds(Command::new(prefix[0]).args(&prefix[1..]).arg("true")) {

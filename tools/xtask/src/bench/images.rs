@@ -41,11 +41,11 @@ pub(super) struct Picture {
     pub(super) seconds: f64,
     pub(super) median_seconds: f64,
     pub(super) pixels: u64,
-    /// Sum of all samples; 0 for readers that do not compute it.
+    /// Sum of all samples, or 0 for readers that do not compute it.
     pub(super) sum: f64,
-    /// Number of host calls; 0 without callbacks.
+    /// Number of host calls, or 0 without callbacks.
     pub(super) calls: u64,
-    /// Additional memory; 0 if not measured.
+    /// Additional memory, or 0 if not measured.
     pub(super) extra_bytes: u64,
 }
 
@@ -61,8 +61,8 @@ impl Picture {
     }
 }
 
-/// Returns whether a reader decoded the same pixels as the first reader of the file, judged by the sum of all samples;
-/// `None` without sums.
+/// Returns whether a reader decoded the same pixels as the first reader of the file, judged by the sum of all samples,
+/// or `None` without sums.
 pub(super) fn agrees(pictures: &[Picture], picture: &Picture) -> Option<bool> {
     let first = pictures.iter().find(|other| other.group == picture.group && other.sum != 0.0)?;
     (picture.sum != 0.0).then(|| (picture.sum - first.sum).abs() <= first.sum.abs() * 1e-9)
@@ -94,7 +94,7 @@ pub(super) fn readme(pictures: &[Picture]) -> Option<Vec<[String; 6]>> {
     Some(table)
 }
 
-/// Describes the quality of a result: the error of compressed blocks, or whether the pixels equal those of other
+/// Describes the quality of a result: the error of compressed blocks, or whether the pixels equal the pixels from other
 /// readers.
 pub(super) fn result(pictures: &[Picture], picture: &Picture) -> String {
     if [BC1, BC7].contains(&&*picture.group) {

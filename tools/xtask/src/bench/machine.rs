@@ -62,7 +62,7 @@ fn system_value(file: &str, key: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().into())
 }
 
-/// Returns the memory of this machine, rounded to whole GiB; 0 if it is unknown.
+/// Returns the memory of this machine, rounded to whole GiB, or 0 if it is unknown.
 fn memory_gib() -> u64 {
     let kibibytes = system_value("/proc/meminfo", "MemTotal")
         .and_then(|value| value.strip_suffix("kB")?.trim().parse::<u64>().ok());

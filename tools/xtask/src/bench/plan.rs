@@ -31,7 +31,7 @@ pub(super) struct Plan {
     pub(super) crates: Vec<String>,
     /// Peers that no registry provides: programs in the folder of `--programs`.
     pub(super) ready: Vec<String>,
-    /// Debian packages in addition to those of [`Plan::cpp`].
+    /// Debian packages in addition to the packages of [`Plan::cpp`].
     pub(super) packages: Vec<String>,
     /// Selectable parts, in order.
     pub(super) part: Vec<Part>,
@@ -114,7 +114,7 @@ struct Listed {
     resident: bool,
     baseline: String,
     limit: String,
-    /// Group whose rows precede those of this group.
+    /// Group whose rows precede the rows of this group.
     like: Option<String>,
     #[serde(default)]
     rows: Vec<Line>,
@@ -142,7 +142,7 @@ pub(super) struct Input {
     pub(super) title: &'static str,
     #[serde(skip_serializing)]
     megabytes: u64,
-    /// Uncompressed size in bytes; for a scene with other files, that of its text.
+    /// Uncompressed size in bytes; for a scene with other files, the size of its text.
     pub(super) bytes: u64,
     /// Size on disk: smaller if compressed, larger for a scene with other files.
     #[serde(skip_serializing)]
@@ -252,7 +252,7 @@ impl Place<'_> {
         Ok(Group { key, title, input, baseline, limit, contestants })
     }
 
-    /// Fills in a contestant of the plan; `None` if a program of its command is missing.
+    /// Fills in a contestant of the plan. Returns `None` if a program of its command is missing.
     fn contestant(
         &self,
         listed: &Listed,
@@ -265,8 +265,8 @@ impl Place<'_> {
         Ok(Some(Contestant { name, command, resident, rounds: rounds.unwrap_or(usize::MAX) }))
     }
 
-    /// Fills in the words of a command; `None` if one of its programs is missing. `more` are names for this command
-    /// only.
+    /// Fills in the words of a command. Returns `None` if one of its programs is missing. `more` are names for this
+    /// command only.
     pub(super) fn fill(&self, command: &str, more: &[(&str, &Path)]) -> Result<Option<Vec<OsString>>, String> {
         let mut filled = Vec::new();
         for mut rest in words(command) {
@@ -330,8 +330,8 @@ impl Listed {
 }
 
 impl Recipe {
-    /// Returns an existing input if it is newer than what it is made from and, unless that is another input, complete
-    /// and of this many megabytes.
+    /// Returns an existing input if it is newer than its sources. An input that is not made from another input must
+    /// also be complete and have this many megabytes.
     fn there(&'static self, path: &Path, megabytes: u64, of: Option<&Input>) -> Option<Input> {
         let title = &self.title;
         if let Some(of) = of {

@@ -77,7 +77,7 @@ fn with_polyhaul(python: &Path, tools: &mut Tools) -> bool {
     built
 }
 
-/// Returns the used [`FUNCTIONS`] that polyhaul's package has; notes the others.
+/// Returns the used [`FUNCTIONS`] that polyhaul's package has, and notes the missing functions.
 fn functions(python: &Path, uses: &BTreeSet<&str>, tools: &mut Tools) -> Vec<&'static str> {
     let code = "import sys, polyhaul\nfor name in sys.argv[1:]: print(name) if hasattr(polyhaul, name) else None";
     let text = output_of(Command::new(python).args(["-c", code]).args(FUNCTIONS)).unwrap_or_default();

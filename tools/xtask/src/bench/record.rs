@@ -180,7 +180,8 @@ impl Record {
         page
     }
 
-    /// Adds the rows that an earlier build has too: above 1.00×, the current one is faster.
+    /// Adds a table of the rows that were also measured with an earlier build. Above 1.00×, the current build is
+    /// faster.
     fn before_table(&self, page: &mut String) {
         let mut table = Table::new(2, &["job", "by", "before", "now", "min", "median"]);
         let heads = table.0.len();
@@ -407,8 +408,8 @@ fn contents(positions: u64, faces: u64) -> String {
     }
 }
 
-/// Formats two groups with the same contestants next to each other; memory is that of the left one. The machine's limit
-/// is the last row.
+/// Formats two groups with the same contestants next to each other; memory is that of the left group. The machine's
+/// limit is the last row.
 fn readme_table(head: &str, left: &Outcome, right: &Outcome, memory: Memory) -> Table {
     // Two jobs on the same file are labeled with their titles.
     let is_one = left.group.input.title == right.group.input.title;

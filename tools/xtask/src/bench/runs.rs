@@ -187,8 +187,8 @@ struct Resident {
 }
 
 impl Resident {
-    /// Measures a round, starting the process in the first one. Excludes loading the data, and counts the second of two
-    /// consecutive runs: a virtual machine returns unused memory to its host, and the first use of it afterwards is
+    /// Measures a round, starting the process in the first round. Excludes loading the data, and counts the second of
+    /// two consecutive runs: a virtual machine returns unused memory to its host, and the first use of it afterwards is
     /// slow (a plain write took 0.06 s or 0.8 s, depending on the previous contestant).
     fn measure(resident: &mut Option<Resident>, contestant: &Contestant) -> Result<Sample, String> {
         let mut held = match resident.take() {
@@ -319,14 +319,14 @@ pub(super) fn fields<T: DeserializeOwned>(line: &str) -> Option<T> {
     serde_json::from_value(object.into()).ok()
 }
 
-/// Returns the median, or the larger of two middle values; `None` without values.
+/// Returns the median, or the larger of two middle values. Returns `None` without values.
 pub(super) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
 }
 
-/// Returns the output of a program; an error if it fails.
+/// Returns the output of a program, or an error if it fails.
 pub(super) fn output(words: &[OsString]) -> Result<String, String> {
     let (program, args) = words.split_first().ok_or("a program is not here")?;
     let output = Command::new(program).args(args).output().map_err(|error| error.to_string())?;

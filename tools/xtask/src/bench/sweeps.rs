@@ -44,7 +44,7 @@ pub(super) struct Cell {
     pub(super) median: Option<f64>,
     #[serde(rename = "predicted_seconds")]
     pub(super) predicted: Option<f64>,
-    /// Relative error of the prediction; `None` for loads from the disk itself, whose data rate is not chosen.
+    /// Relative error of the prediction, or `None` for loads from the disk itself, whose data rate is not chosen.
     #[serde(rename = "prediction_error")]
     pub(super) error: Option<f64>,
 }

@@ -11,8 +11,8 @@ const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE"
 /// Maximum depth below a package's folder: bundled C sources keep their licenses in subfolders.
 const MAX_DEPTH: usize = 2;
 
-/// Returns the license texts with the packages that they apply to, for a build of `root` with these arguments of Cargo;
-/// `None` if Cargo cannot list them.
+/// Returns the license texts with the packages that they apply to, for a build of `root` with these arguments of Cargo,
+/// or `None` if Cargo cannot list them.
 pub(crate) fn text(root: &str, args: &[&str]) -> Option<String> {
     let mut packages_of_text: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let folders = folders()?;

@@ -20,7 +20,7 @@ pub(super) enum SystemKind {
 pub(super) struct System {
     pub(super) kind: SystemKind,
     pub(super) pointer_bytes: u32,
-    /// rustc target; `None` for the system of this program.
+    /// rustc target, or `None` for the system of this program.
     pub(super) target: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct LibraryFile {
 }
 
 impl System {
-    /// Returns the system of a rustc target; `None` if rustc does not know it.
+    /// Returns the system of a rustc target, or `None` if rustc does not know it.
     pub(super) fn of(target: Option<&str>) -> Option<System> {
         let mut command = Command::new("rustc");
         command.args(["--print", "cfg"]).args(target.map(|target| format!("--target={target}")));
@@ -58,7 +58,7 @@ impl System {
     /// Returns the static library.
     pub(super) fn static_library(&self) -> LibraryFile {
         let (built, installed) = match self.kind {
-            // The import library of the shared one uses the plain name.
+            // The import library of the shared library uses the plain name.
             SystemKind::WindowsMsvc => ("polyhaul.lib", "polyhaul_static.lib"),
             _ => ("libpolyhaul.a", "libpolyhaul.a"),
         };
@@ -75,7 +75,7 @@ impl System {
         LibraryFile { built, installed }
     }
 
-    /// Returns the import library of a DLL; `None` on other systems.
+    /// Returns the import library of a DLL, or `None` on other systems.
     pub(super) fn import_library(&self) -> Option<LibraryFile> {
         let (built, installed) = match self.kind {
             SystemKind::WindowsGnu => ("libpolyhaul.dll.a", "libpolyhaul.dll.a"),

@@ -44,11 +44,11 @@ impl Engine {
         Ok(Engine { program: folder.join("target").join(host).join("release/polyhaul-fuzz") })
     }
 
-    /// Fuzzes one target; `None` if it could not run.
+    /// Fuzzes one target. Returns `None` if it could not run.
     pub(super) fn run(&self, target: &Target, max_bytes: usize, seconds: u64) -> Option<Turn> {
         let name = target.name;
         term::out(format!("\n== fuzz {name}, {seconds} s, inputs of up to {max_bytes} bytes\n"));
-        // libFuzzer adds new inputs to the first folder and only reads the others.
+        // libFuzzer adds new inputs to the first folder and only reads the other folders.
         let [corpus, artifacts] = ["corpus", "artifacts"].map(|kind| format!("tools/fuzz/{kind}/{name}/"));
         for folder in [&corpus, &artifacts] {
             if let Err(error) = std::fs::create_dir_all(root::root().join(folder)) {
@@ -76,7 +76,7 @@ impl Engine {
     }
 }
 
-/// Runs libFuzzer, prints its output except for progress, and counts its executions; `None` if it did not run.
+/// Runs libFuzzer, prints its output except for progress, and counts its executions. Returns `None` if it did not run.
 fn follow(name: &str, command: &mut Command) -> Option<Turn> {
     let start = Instant::now();
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;

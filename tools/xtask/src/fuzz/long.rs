@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Maximum length of a turn: short enough that all targets have had one after a few hours.
 const TURN_SECONDS: u64 = 600;
 
-/// Maximum size of inputs in turns with large ones.
+/// Maximum size of inputs in turns with large inputs.
 const LARGE_INPUT_BYTES: usize = 65_536;
 
 /// One turn in this many has large inputs.
@@ -61,7 +61,7 @@ fn take_turns(engine: &Engine, state: &Mutex<State>, end: Instant, turn_seconds:
 }
 
 impl State {
-    /// Returns the next target and the number of its turn; `None` if all have reached their goals.
+    /// Returns the next target and the number of its turn, or `None` if all have reached their goals.
     fn next(&mut self) -> Option<(&'static Target, u64)> {
         let open = TARGETS.iter().filter(|target| !self.closed.contains(&target.name));
         let part = |target: &&Target| self.record.executions(target.name) * 1000 / target.goal;

@@ -99,7 +99,7 @@ impl Record {
 }
 
 impl Row {
-    /// Records the coverage if the number of executions reaches the next recorded one.
+    /// Records the coverage if the number of executions reaches the next number to record.
     fn grow(&mut self, executions: u64, edges: u64) {
         let mut next = self.growth.last().map_or(FIRST_POINT, |point| point.executions * 4);
         while executions >= next {

@@ -148,7 +148,7 @@ fn largest(folder: &Path, end: &str) -> Option<u64> {
 }
 
 impl CrateBudget {
-    /// Counts the third-party crates in the output of `cargo tree`; `None` if that fails.
+    /// Counts the third-party crates in the output of `cargo tree`. Returns `None` if that fails.
     fn measure(&self) -> Option<Figure> {
         let mut command = root::cargo();
         command.args(["tree", "--package", "polyhaul", "--no-default-features", "--features", &self.features]);

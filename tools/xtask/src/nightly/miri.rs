@@ -18,8 +18,8 @@ use std::time::Instant;
 /// Prefix of the line that an instrumented block prints.
 const MARK: &str = "polyhaul-unsafe ";
 
-/// Vector instructions of x86-64, so that the AVX-512 kernels run as well as those of lower levels. Miri emulates them
-/// on any CPU.
+/// Vector instructions of x86-64, so that the kernels of all levels run, including AVX-512. Miri emulates them on any
+/// CPU.
 const X86: &str = "+avx2,+bmi1,+bmi2,+lzcnt,+popcnt,+fma,+f16c,+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,\
                    +avx512vbmi,+avx512vbmi2,+avx512ifma,+avx512vnni,+avx512vpopcntdq";
 

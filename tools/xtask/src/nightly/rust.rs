@@ -25,7 +25,7 @@ const AARCH64: Cross =
 const EMULATOR: &str = "qemu-aarch64";
 const EMULATED_LIBRARIES: &str = "/usr/aarch64-linux-gnu";
 
-/// Features of the library that must each compile alone; the empty one stands for none.
+/// Features of the library that must each compile alone; the empty name stands for no feature.
 const SINGLE_FEATURES: [&str; 15] = [
     "",
     "obj",
@@ -72,8 +72,8 @@ pub(super) fn unoptimized(tally: &mut Tally) -> Outcome {
     counted(root::cargo().args(tests).args(WORKSPACE).env("POLYHAUL_C_PREFIX", prefix), tally)
 }
 
-/// Runs doc tests and checks links. Excludes the C library, which has the same name as the Rust one; its reference is
-/// its header.
+/// Runs doc tests and checks links. Excludes the C library, which has the same name as the Rust library; its reference
+/// is its header.
 pub(super) fn docs(tally: &mut Tally) -> Outcome {
     let examples = counted(root::cargo().args(["test", "--doc", "--no-fail-fast"]).args(WORKSPACE), tally);
     let mut pages = root::cargo();
@@ -93,7 +93,7 @@ pub(super) fn other_workspaces(_: &mut Tally) -> Outcome {
     Outcome::of(passed.into_iter().all(|passed| passed))
 }
 
-/// Checks that the aarch64 and WebAssembly kernels return the results of the portable ones.
+/// Checks that the aarch64 and WebAssembly kernels return the same results as the portable kernels.
 pub(super) fn emulation(tally: &mut Tally) -> Outcome {
     merged([("aarch64", aarch64_kernels(tally)), ("WebAssembly", web::kernels(tally))])
 }

@@ -52,7 +52,7 @@ pub(super) fn step(tally: &mut Tally) -> Outcome {
         return Outcome::Skipped(missing);
     }
     let Some(prefix) = prepare() else { return Outcome::Failed };
-    // Without a persistent server, each program would wait seconds for a new one.
+    // Without a persistent server, each program would wait seconds for a new server.
     let server = |argument: &str| root::runs(wine("wineserver", &prefix).arg(argument));
     let is_started = server("-p");
     let outcome = counted(&mut tests(&prefix), tally);

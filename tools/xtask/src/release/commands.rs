@@ -21,7 +21,7 @@ const TARGETS: &[&str] = if cfg!(target_os = "macos") {
     &["x86_64-unknown-linux-gnu", "x86_64-unknown-linux-musl", "aarch64-unknown-linux-gnu", "x86_64-pc-windows-gnu"]
 };
 
-/// Suffix of targets that selects the oldest glibc: that of manylinux2014.
+/// Suffix of targets that selects the oldest supported glibc, the version of manylinux2014.
 const OLDEST_GLIBC: &str = ".2.17";
 
 const PACKAGE: &str = "polyhaul-cli";

@@ -14,7 +14,7 @@ pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(super) struct Release {
     /// Folder of finished files.
     pub(super) files: PathBuf,
-    /// Folder of unfinished ones.
+    /// Folder of unfinished files.
     pub(super) work: PathBuf,
     /// Time of the last commit, in seconds since 1970: the time of all files in archives.
     pub(super) seconds: u64,

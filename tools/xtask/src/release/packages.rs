@@ -30,7 +30,7 @@ pub(super) fn crates(release: &Release) -> Outcome {
     of(collect(&root::target().join("package"), &["crate"], release))
 }
 
-/// Installs the C library for each target, and packs it; then the Debian package.
+/// Installs and packs the C library for each target, then builds the Debian package.
 pub(super) fn library(release: &Release) -> Outcome {
     of(LIBRARIES.iter().try_for_each(|target| {
         let folder = release.empty_folder(&format!("polyhaul-c-{VERSION}-{target}"))?;

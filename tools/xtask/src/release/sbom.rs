@@ -77,7 +77,7 @@ fn bill(metadata: &Value, checksums: &HashMap<(String, String), String>) -> Opti
     }))
 }
 
-/// Returns the dependencies of a node that end up in a build, without those of tests and build scripts.
+/// Returns the dependencies of a node that end up in a build, without the dependencies of tests and build scripts.
 fn built_in(node: &Value) -> Vec<&str> {
     let is_normal = |dependency: &&Value| {
         dependency["dep_kinds"].as_array().is_some_and(|kinds| kinds.iter().any(|kind| kind["kind"].is_null()))

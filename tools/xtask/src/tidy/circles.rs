@@ -1,7 +1,7 @@
 //! Finds import cycles: files of a crate that need each other cannot be read, moved or tested separately.
 //!
-//! An edge leads from a file to the file that defines what it names, through re-exports; declaring a module and
-//! re-exporting its items are not edges. The files of one folder may form a cycle; cycles over several folders are
+//! An edge leads from a file to each file that defines an item it names, with re-exports resolved; declaring a module
+//! and re-exporting its items are not edges. The files of one folder may form a cycle; cycles across folders are
 //! limited in size, and so are cycles of the modules directly below a crate's root, whatever their folders. Tests are
 //! ignored.
 
@@ -184,7 +184,8 @@ impl<N: Copy + Ord> Walk<'_, N> {
     }
 }
 
-/// Returns whether no folder contains all files. The file of a module is in its own folder and in its parent's.
+/// Returns whether no folder contains all files. A module's file counts as part of both its parent's folder and the
+/// folder of its submodules.
 fn spans_folders(tree: &Tree, files: &[usize]) -> bool {
     let mut shared = folders(tree.files[files[0]].path);
     for file in &files[1..] {

@@ -36,7 +36,7 @@ impl Layer {
         })
     }
 
-    /// Returns the layers that a crate of this one may use.
+    /// Returns the layers that a crate of this layer may use.
     fn below(self) -> &'static [Layer] {
         use Layer::{Consumer, Core, Facade, Format, Geometry, Surface, Tool};
         match self {

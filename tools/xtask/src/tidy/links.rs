@@ -1,6 +1,6 @@
 //! Checks that the targets of links in pages and of references in comments exist.
 //!
-//! rustdoc checks links in the documentation of public items; this also covers comments of private ones.
+//! rustdoc checks links in the documentation of public items; this also covers comments of private items.
 
 use super::modules::Modules;
 use super::packages::Package;
@@ -45,7 +45,7 @@ pub(super) fn pages(tree: &Tree, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Returns the targets of the links in a line of a page, without external ones.
+/// Returns the targets of the links in a line of a page, without external links.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let prose = line.split('`').step_by(2);
     let definition = line.strip_prefix('[').and_then(|rest| rest.split_once("]: "));

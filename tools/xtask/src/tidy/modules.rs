@@ -58,7 +58,7 @@ impl<'a> Modules<'a> {
         Modules { modules: loader.modules, by_file }
     }
 
-    /// Returns the files of the crate, as indices into those of the tree.
+    /// Returns the files of the crate, as indices into the files of the tree.
     pub(super) fn files(&self) -> impl Iterator<Item = usize> {
         self.by_file.keys().copied()
     }
@@ -69,7 +69,7 @@ impl<'a> Modules<'a> {
         modules.iter().rev().copied().find(|module| self.modules[*module].tokens.contains(&token))
     }
 
-    /// Returns the name of the ancestor of `module` directly below the root; `None` for the root.
+    /// Returns the name of the ancestor of `module` directly below the root, or `None` for the root.
     pub(super) fn top_level(&self, mut module: usize) -> Option<&'a str> {
         while module != 0 && self.modules[module].parent != 0 {
             module = self.modules[module].parent;
@@ -98,7 +98,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// Resolves a path in the module `from`; `None` if it leads out of this crate.
+    /// Resolves a path in the module `from`. Returns `None` if it leads out of this crate.
     pub(super) fn resolve(&self, from: usize, path: &[&str]) -> Option<Target> {
         self.resolve_within(from, path, 0)
     }
@@ -153,7 +153,7 @@ impl<'a> Modules<'a> {
         })
     }
 
-    /// Resolves `name` in `module`; `None` if it belongs to another crate.
+    /// Resolves `name` in `module`. Returns `None` if it belongs to another crate.
     fn member(&self, module: usize, name: &str, depth: usize) -> Option<Target> {
         let this = &self.modules[module];
         let item = Target { modules: vec![module], is_item: true };

@@ -17,7 +17,7 @@ pub(super) struct Package<'a> {
 const DEPENDENCIES: &[&str] = &["dependencies", "build-dependencies", "dev-dependencies"];
 
 impl<'a> Package<'a> {
-    /// Loads the package with the manifest at `path`; `None` for a plain workspace or an unreadable manifest.
+    /// Loads the package with the manifest at `path`. Returns `None` for a plain workspace or an unreadable manifest.
     pub(super) fn load(path: &'a str, text: &'a str) -> Option<Package<'a>> {
         let folder = path.strip_suffix("/Cargo.toml")?;
         let manifest: Table = text.parse().ok()?;

@@ -175,7 +175,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// `for pattern in`, and neither `impl Trait for Type` nor `for<'a>`.
+    /// `for pattern in`, but not `impl Trait for Type` or `for<'a>`.
     fn loop_pattern(&mut self, index: usize) {
         let mut end = index + 1;
         while end < self.code.len() && !matches!(self.code.text(end), "in" | "<" | "{" | ";" | "::") {
@@ -230,7 +230,8 @@ impl Scan<'_, '_> {
     }
 }
 
-/// Returns whether a name uses `begin` instead of `start`. `attribute_begin` may be a keyword of a format.
+/// Returns whether a name uses `begin` instead of `start`. Names that end in `_begin` are allowed: `attribute_begin` is
+/// a pbrt keyword.
 fn is_begin(name: &str) -> bool {
     let starts = name.starts_with("begin_") || name.starts_with("begins_");
     matches!(name, "begin" | "begins") || starts && !FORMATTER.contains(&name)
@@ -247,7 +248,7 @@ fn starts_closure(code: Code<'_, '_>, index: usize) -> bool {
     matches!(code.text(index - 1), "(" | "," | "=" | "=>" | "{" | ";" | "&&" | "||" | ":" | "[" | "&")
 }
 
-/// Returns whether brackets at `index` directly enclose a comma.
+/// Returns whether parentheses at `index` directly enclose a comma.
 fn is_tuple(code: Code<'_, '_>, index: usize) -> bool {
     let end = code.partner(index);
     let mut at = index + 1;
@@ -265,7 +266,7 @@ fn ends_tuple(code: Code<'_, '_>, index: usize) -> bool {
     matches!(code.text(code.partner(index) + 1), ";" | "else" | "{" | "&&")
 }
 
-/// Returns 1 for an opening angle bracket, -1 for a closing one.
+/// Returns 1 for an opening angle bracket, -1 for a closing angle bracket, and 0 for anything else.
 fn angle(code: Code<'_, '_>, index: usize) -> i32 {
     i32::from(code.first(index) == b'<') - i32::from(code.is(index, ">"))
 }

@@ -30,7 +30,7 @@ pub(super) struct Token {
     is_test: bool,
 }
 
-/// Multi-character symbols. Others, such as `+=` and `>>`, are one token per character.
+/// Multi-character symbols. Other symbols, such as `+=` and `>>`, are one token per character.
 const JOINED: &[&[u8]] = &[b"..=", b"::", b"->", b"=>", b"==", b"!=", b"<=", b">=", b"&&", b"||", b".."];
 
 /// Tokens of a file, with its text.
@@ -57,7 +57,7 @@ impl<'a, 't> Code<'a, 't> {
         }
     }
 
-    /// Returns the first byte of a token; 0 past the end. Much faster than [`Code::text`].
+    /// Returns the first byte of a token, or 0 past the end. Much faster than [`Code::text`].
     pub(super) fn first(&self, index: usize) -> u8 {
         if index < self.tokens.len() { self.text.as_bytes()[self.tokens[index].start as usize] } else { 0 }
     }
@@ -74,7 +74,7 @@ impl<'a, 't> Code<'a, 't> {
         self.is_kind(index, TokenKind::Word)
     }
 
-    /// Returns the offset after a token; 0 past the end.
+    /// Returns the offset after a token, or 0 past the end.
     pub(super) fn end(&self, index: usize) -> usize {
         self.tokens.get(index).map_or(0, |token| token.end as usize)
     }
@@ -92,7 +92,7 @@ impl<'a, 't> Code<'a, 't> {
         index < self.tokens.len() && self.tokens[index].is_test
     }
 
-    /// Returns the first index from `index` on that is outside of `#[cfg(test)]`.
+    /// Returns the first index, starting at `index`, that is outside of `#[cfg(test)]`.
     pub(super) fn skip_test(&self, mut index: usize) -> usize {
         while self.is_test(index) {
             index += 1;
@@ -122,7 +122,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Returns the byte `ahead` bytes after the current one; 0 past the end.
+    /// Returns the byte `ahead` bytes after the current one, or 0 past the end.
     fn peek(&self, ahead: usize) -> u8 {
         let index = self.offset + ahead;
         if index < self.bytes.len() { self.bytes[index] } else { 0 }

@@ -1,4 +1,4 @@
-//! Unsafe blocks of the product, and the list of those that Miri covers, `tools/xtask/unsafe.toml`.
+//! Unsafe blocks of the product, and the list of the blocks that Miri covers, `tools/xtask/unsafe.toml`.
 //!
 //! `cargo xtask unsafe --write` updates the list with the measurements of [`crate::nightly`]'s part `miri`; reasons for
 //! blocks that Miri does not cover are added by hand. Unsafe functions have no rows, since their unsafe operations are
