@@ -1,4 +1,4 @@
-//! Replays a recording as events of the `tracing` crate (feature `tracing`).
+//! Replays a recording as events of the `tracing` crate (`tracing` feature).
 //!
 //! Events are emitted after the job; during the job only the recorder runs, so this adds no overhead. No other module
 //! uses the `tracing` crate.
@@ -6,8 +6,8 @@
 use polyhaul_trace::{FileUse, Recording, SpanRecord};
 use tracing::{debug, trace};
 
-/// Emits a recording to the current subscriber with the target `polyhaul`: at level DEBUG an event `section` per
-/// section and an event `file` per source and sink, at level TRACE an event `span` per span.
+/// Emits a recording to the current subscriber with the target `polyhaul`: at level DEBUG, a `section` event per
+/// section and a `file` event per source and sink; at level TRACE, a `span` event per span.
 ///
 /// `start_ns` is the time since the trace was created, `elapsed_ns` a duration, both in nanoseconds. A span has its
 /// `thread` number, `phase` and `lane`; calls also have `file` and `bytes`, other spans a `chunk` number (see

@@ -3,8 +3,8 @@
 //! [`crate::measure`] measures them and [`super::verdict`] uses them.
 
 /// Maximum rates of a machine and the disk of one folder. Rates are in bytes per second on one core unless stated
-/// otherwise; `None` means that a rate cannot be measured on this system. A rate of 0 is unknown: for jobs that involve
-/// two disks, this applies to figures of a disk that was not measured (`crate::measure::kept::kept_for`).
+/// otherwise; `None` means that a rate cannot be measured on this system. A rate of 0 is unknown: if a job involves two
+/// disks, the rates of a disk that was not measured are 0 (`crate::measure::kept::kept_for`).
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Ceilings {
@@ -20,7 +20,7 @@ pub struct Ceilings {
     pub cores_side_by_side: f64,
     /// Cores used by other programs during the measurement; 0 if unknown.
     pub other_load: f64,
-    /// Reading an uncached file with all cores; `None` if this was not or could not be measured.
+    /// Reading an uncached file with all cores, or `None` if this was not or could not be measured.
     pub cold_read: Option<f64>,
     /// Reading a cached file.
     pub cached_read: f64,
@@ -40,8 +40,8 @@ pub struct Ceilings {
     pub kernels: Vec<Kernel>,
     /// Decompression rates by codec and compression ratio: poorly compressible data is slower.
     pub unpacking: Vec<Unpacking>,
-    /// Write rates by file size, ascending; [`Ceilings::write`] and [`Ceilings::write_sync`] are the maxima, without
-    /// the smallest size.
+    /// Write rates by file size, ascending. [`Ceilings::write`] and [`Ceilings::write_sync`] are their maxima, which
+    /// exclude the smallest size if there are several.
     pub writes: Vec<Written>,
     /// Figures that could not be measured properly, and why: one sentence each.
     pub notes: Vec<String>,
@@ -89,7 +89,7 @@ pub struct Unpacking {
 }
 
 impl Unpacking {
-    /// A codec, compressed bytes per uncompressed byte, and the rate in uncompressed bytes per second.
+    /// A rate of a codec in uncompressed bytes per second; `share` is in compressed bytes per uncompressed byte.
     pub fn new(codec: impl Into<String>, share: f64, rate: f64) -> Unpacking {
         Unpacking { codec: codec.into(), share, rate }
     }

@@ -27,7 +27,7 @@ impl Document {
     /// Writes a report to a file, which is replaced atomically or left unchanged.
     ///
     /// # Errors
-    /// I/O errors of creating or writing the file.
+    /// I/O errors from creating or writing the file.
     pub fn write(
         self,
         path: &Path,

@@ -41,7 +41,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Sum over all inputs; `None` if a rate is unknown.
+    /// Sum over all inputs, or `None` if a rate is unknown.
     pub(super) fn from_moved<'a>(list: impl IntoIterator<Item = &'a Moved>, ceilings: &Ceilings) -> Option<Reading> {
         let mut sum = Reading::default();
         list.into_iter().try_for_each(|moved| sum.add(moved, ceilings))?;
@@ -131,7 +131,7 @@ pub(super) fn speed(ceilings: &Ceilings, threads: usize) -> f64 {
     }
 }
 
-/// Seconds for one core to decompress `bytes` to `plain_bytes`.
+/// Seconds for one core to decompress `bytes` into `plain_bytes`.
 ///
 /// The time per uncompressed byte grows linearly with the compressed size per uncompressed byte: a line through the two
 /// kinds of data measured, but at least half the time of the faster kind. With only one kind measured, its rate applies
@@ -153,7 +153,7 @@ pub(super) fn kernel_seconds(ceilings: &Ceilings, bytes: u64, kernel: &str) -> O
     over(bytes, ceilings.kernel(kernel)?)
 }
 
-/// Seconds for `bytes` at `rate`; `None` if the rate is unknown.
+/// Seconds to process `bytes` at `rate`, or `None` if the rate is unknown.
 pub(super) fn over(bytes: u64, rate: f64) -> Option<f64> {
     (rate > 0.0).then(|| bytes as f64 / rate)
 }

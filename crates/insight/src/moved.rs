@@ -10,7 +10,7 @@ use polyhaul_bytes::Codec;
 pub struct Moved {
     /// Format name, if any: `obj`; `mtl` for material libraries.
     pub format: Option<&'static str>,
-    /// Compression codec.
+    /// Compression codec, or `None` if uncompressed.
     pub codec: Option<Codec>,
     /// Whether the job waited until the bytes were on the disk.
     pub durable: bool,
@@ -23,7 +23,7 @@ pub struct Moved {
 }
 
 impl Moved {
-    /// Uncompressed bytes of a format.
+    /// Creates an entry for uncompressed bytes of a format.
     pub fn new(format: &'static str, bytes: u64) -> Moved {
         Moved { format: Some(format), bytes, plain_bytes: bytes, ..Moved::default() }
     }

@@ -1,9 +1,9 @@
 //! Exports a recording for Perfetto and chrome://tracing: JSON in the Trace Event Format.
 //!
 //! Each thread is a track of nested spans, sections have their own track, and each file is an instant event with its
-//! statistics on another. `counters.rs` exports time series. Output is streamed, so a long trace is never in memory as
-//! a whole. Nothing is evaluated: see `verdict`. The format is described in "Trace Event Format" (Nat Duca, Dan
-//! Sinclair: the document of chrome://tracing).
+//! statistics on a third kind of track. `counters.rs` exports time series. Output is streamed, so the JSON of a long
+//! trace is never in memory as a whole. Nothing is evaluated: see `verdict`. The format is described in "Trace Event
+//! Format" (Nat Duca, Dan Sinclair: the document of chrome://tracing).
 
 mod counters;
 
@@ -16,12 +16,12 @@ const PROCESS: u64 = 1;
 /// Track IDs of files and sections: above all threads.
 const FILES: u64 = 1_000_000;
 const SECTIONS: u64 = 2_000_000;
-/// Approximate size of output blocks.
+/// Minimum size of output blocks in bytes, except for the last block.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Writes a recording for Perfetto (<https://ui.perfetto.dev>) and chrome://tracing, titled `title`.
 ///
-/// Output blocks exceed 256 KiB, except for the last one. Without spans ([`Detail::Totals`](polyhaul_trace::Detail)),
+/// Output blocks exceed 256 KiB, except for the last block. Without spans ([`Detail::Totals`](polyhaul_trace::Detail)),
 /// the trace contains sections, files, samples and totals.
 ///
 /// ```
@@ -183,8 +183,8 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Writes the values of a counter in order, dropping unchanged values and values less than `apart_ns` after the
-    /// previous one, except for the last.
+    /// Writes the values of a counter in order, dropping unchanged values, and values less than `apart_ns` after the
+    /// previously written value, except for the last value.
     fn counter(&mut self, name: &str, apart_ns: u64, points: impl Iterator<Item = (u64, f64)>) -> io::Result<()> {
         let mut shown: Option<(u64, f64)> = None;
         let mut waiting = None;

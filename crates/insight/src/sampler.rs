@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Samples may take at most 1/100 of the time: if many threads make them slow, the interval grows.
+/// Samples should take at most 1/100 of the time: if many threads make them slow, the interval grows.
 const PART: u32 = 100;
 /// Maximum factor by which the interval grows, since samples also take long if other programs use the cores.
 const LONGEST: u32 = 4;
@@ -43,8 +43,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts sampling: immediately, at intervals of `every` (clamped to between 1 ms and 1 h), and on drop. If no
-    /// thread can be started, samples only at the start and end.
+    /// Starts sampling: immediately, at intervals of `every` (clamped to between 1 ms and 1 h), and on drop. If the
+    /// sampling thread cannot be started, samples only at the start and at the end.
     pub fn start(trace: &Trace, every: Duration) -> Sampler {
         let every = every.clamp(EVERY[0], EVERY[1]);
         let is_done = Arc::new(AtomicBool::new(false));

@@ -74,7 +74,8 @@ pub(super) struct Steps {
 }
 
 impl Extent {
-    /// The range from the start of the first span or section to the end of the last; without any, that of the samples.
+    /// The range from the start of the first span or section to the end of the last. Without spans and sections, the
+    /// range of the samples.
     pub(super) fn from_recording(recording: &Recording) -> Extent {
         let spans = recording.threads.iter().flat_map(|thread| &thread.spans).map(|span| (span.start_ns, span.end_ns));
         let sections = recording.sections.iter().map(|section| (section.start_ns, section.end_ns));
@@ -90,8 +91,8 @@ impl Extent {
     }
 }
 
-/// Sorts the spans of a thread outermost first, with nesting levels; calls `each_stretch` for every time range with its
-/// innermost phase.
+/// Sorts the spans of a thread by start, outer spans first, and returns them with nesting levels. Calls `each_stretch`
+/// for every time range with its innermost phase.
 fn nested(spans: &[SpanRecord], mut each_stretch: impl FnMut(u64, u64, Phase)) -> Vec<(usize, SpanRecord)> {
     let mut sorted = spans.to_vec();
     sorted.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns), span.depth));
@@ -162,7 +163,7 @@ fn merged(rows: &[[Vec<SpanRecord>; MAX_LEVELS]], extent: Extent, below_ns: u64)
     rows.iter().map(of_row).collect()
 }
 
-/// Number of bars at this merge limit.
+/// Number of bars if spans shorter than `below_ns` are merged.
 fn count(rows: &[[Vec<SpanRecord>; MAX_LEVELS]], extent: Extent, below_ns: u64) -> usize {
     rows.iter().flatten().map(|spans| groups(spans, extent, below_ns).count()).sum()
 }
@@ -233,7 +234,7 @@ pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     Steps { step_ns, read_bytes, written_bytes, computing, calling }
 }
 
-/// Returns whether a call is output; `None` if its bytes do not cross the process boundary.
+/// Returns whether a call is output, or `None` if its bytes do not cross the process boundary.
 fn direction(recording: &Recording, span: &SpanRecord) -> Option<bool> {
     match span.phase {
         Phase::Read => Some(false),

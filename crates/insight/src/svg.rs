@@ -34,10 +34,11 @@ struct Chart<'a> {
     y: f64,
 }
 
-/// Renders a job as SVG: 1200 wide, height by number of threads, on white, with common sans-serif fonts.
+/// Renders a job as SVG on white, with common sans-serif fonts. It is 1200 pixels wide, and its height grows with the
+/// number of threads.
 ///
 /// Shows the verdict in one line, a row per thread in phase colors, and read and write rates in steps of at most 10 ms
-/// (more if the job takes over 40 s) next to the machine's ceilings. The requirements for the trace are those of
+/// (more if the job takes over 40 s) next to the machine's ceilings. The trace must contain the same data as for
 /// [`html`](super::html()).
 ///
 /// ```

@@ -44,7 +44,7 @@ pub struct Cell {
     pub threads: usize,
     /// Device read from.
     pub device: Device,
-    /// Measured times; `None` if the cell did not run.
+    /// Measured times, or `None` if the cell did not run.
     pub measured: Option<Times>,
     /// Predicted time in seconds, if known.
     pub predicted_seconds: Option<f64>,
@@ -61,7 +61,7 @@ pub enum Device {
     /// Page cache at full speed.
     #[default]
     Memory,
-    /// The disk, with the files not cached.
+    /// The disk, with uncached files.
     Disk,
 }
 
@@ -77,7 +77,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Summarizes load times; `None` if there are none.
+    /// Summarizes load times. Returns `None` if there are none.
     pub fn from_seconds(mut seconds: Vec<f64>) -> Option<Times> {
         seconds.sort_by(f64::total_cmp);
         let median = *seconds.get(seconds.len() / 2)?;
@@ -157,7 +157,7 @@ impl Sweep {
         self.cells.iter().any(|cell| cell.measured.is_some())
     }
 
-    /// Note on an interrupted sweep, as a sentence without a period; `None` if it was complete.
+    /// Note on an interrupted sweep (a sentence without a period), or `None` if it was complete.
     pub fn interruption(&self) -> Option<String> {
         let missing = self.cells.iter().filter(|cell| cell.measured.is_none()).count();
         self.is_interrupted.then(|| match missing {
@@ -191,9 +191,9 @@ impl Sweep {
         self.devices().into_iter().filter_map(point).collect()
     }
 
-    /// The best variant for a device; `None` if the time of any variant is unknown, since that variant may be the best.
-    /// Prefers the original, then `before` (the choice for the previous rate), if they take at most 5 % longer than the
-    /// fastest: neither requires a change.
+    /// The best variant for a device. Returns `None` if the time of any variant is unknown, since that variant may be
+    /// the best. Prefers the original, then `before` (the choice for the previous rate), if they take at most 5% longer
+    /// than the fastest variant, since neither requires a change.
     fn choice(&self, threads: usize, device: Device, before: Option<usize>) -> Option<usize> {
         let seconds = |stored| self.cell(stored, threads, device)?.shown_seconds();
         let times: Option<Vec<_>> = (0..self.stored.len()).map(|stored| Some((stored, seconds(stored)?))).collect();
@@ -214,7 +214,7 @@ impl Sweep {
     }
 
     /// Advice on the variant to store for each range of device rates, as sentences without a period. Consistent with
-    /// the table: uses predictions for cells that did not run, and ignores differences below 5 %.
+    /// the table: uses predictions for cells that did not run, and ignores differences up to 5%.
     pub fn advice(&self, threads: usize) -> Vec<String> {
         if self.stored.len() < 2 {
             return Vec::new();
@@ -299,8 +299,8 @@ impl Sweep {
         text
     }
 
-    /// SVG chart on white: seconds over rate, both logarithmic, a panel per thread count, a curve per variant, solid
-    /// for measurements and dashed for predictions. Uses common sans-serif fonts.
+    /// SVG chart of seconds against rate, both logarithmic, on white. Each thread count has a panel, and each variant a
+    /// curve: solid for measurements, dashed for predictions. Uses common sans-serif fonts.
     pub fn svg(&self) -> String {
         chart::svg(self)
     }
@@ -312,7 +312,8 @@ fn two_digits(value: f64) -> f64 {
     (value / unit).round() * unit
 }
 
-/// The crossing of two curves; `None` unless each curve is lower than the other by more than noise on one side of it.
+/// The crossing of two curves. Returns `None` unless each curve is lower than the other by more than noise on one side
+/// of the crossing.
 fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
     // Common points: ln rate, ln seconds, difference.
     let shared = curves[first].iter().filter_map(|&(x, a)| {

@@ -72,7 +72,7 @@ pub(super) fn seconds(value: f64) -> String {
     time((value * 1e9).max(0.0) as u64)
 }
 
-/// Share of 1 in percent: `62 %`.
+/// Formats a fraction as a percentage: `62 %`.
 pub(super) fn share(value: f64) -> String {
     let percent = 100.0 * value;
     match percent {
@@ -102,7 +102,7 @@ pub fn day(unix_s: u64) -> String {
     format!("{}-{month:02}-{day:02}", era * 400 + year + next)
 }
 
-/// Replaces characters that control a terminal, end a line or change the text direction.
+/// Replaces a character that controls a terminal, ends a line or changes the text direction.
 pub(super) fn plain(c: char) -> char {
     if is_active(c) { char::REPLACEMENT_CHARACTER } else { c }
 }

@@ -1,8 +1,8 @@
-//! Projects triangles in batches and culls those that cover no sample.
+//! Projects triangles in batches and culls triangles that cover no sample.
 //!
 //! Most triangles of a large mesh are smaller than a pixel and fall between its samples. Loops over arrays, which the
-//! compiler vectorizes, find them; the few others are drawn individually. The test is conservative, so culling never
-//! changes a frame.
+//! compiler vectorizes, find them; the few remaining triangles are drawn individually. The test is conservative, so
+//! culling never changes a frame.
 
 use crate::brush::Brush;
 use crate::camera::Camera;
@@ -13,7 +13,7 @@ use crate::frame::{FARTHEST, PLACES, SAMPLES};
 const LANES: usize = 64;
 /// Distance of the first sample row from the upper border of the picture, in pixels.
 const FIRST_ROW: f32 = PLACES[0][1] as f32 / 256.0;
-/// Maximum sample rows tested per triangle. Taller triangles are drawn untested.
+/// Maximum number of sample rows tested per triangle. Taller triangles are drawn without a test.
 const ROWS: usize = 6;
 /// Value of `touches` for triangles that must be clipped before projection.
 const CROSSES: u32 = 2;
@@ -53,7 +53,7 @@ impl<P: Copy + Default> Batch<P> {
         self.count == LANES
     }
 
-    /// Adds a triangle; in a full batch it overwrites the last one.
+    /// Adds a triangle. In a full batch, it overwrites the last triangle.
     #[inline]
     pub(crate) fn push(&mut self, corners: [[f32; 3]; 3], payload: P) {
         let at = self.count.min(LANES - 1);

@@ -1,9 +1,10 @@
-//! Schedules triangles: small ones are rasterized immediately, large ones are deferred.
+//! Schedules triangles: small triangles are rasterized immediately, and large triangles are deferred.
 //!
-//! Small triangles cost time in proportion to their number. A large one may cost as much as the whole picture, so large
-//! ones are deferred until all are collected. If together they exceed the work budget, they are sorted front to back
-//! and drawn tile by tile; a tile is complete when the next triangle lies behind all samples of the tile, or when the
-//! tile's budget is spent. Triangles dropped by the budget lie behind the drawn ones or outside the tile.
+//! Small triangles cost time in proportion to their number. A large triangle may cost as much as the whole picture, so
+//! large triangles are deferred until all are collected. If together they exceed the work budget, they are sorted front
+//! to back and drawn tile by tile. A tile is complete when the next triangle lies behind all samples of the tile, or
+//! when the tile's budget is spent. Triangles dropped by the budget follow the drawn triangles in this order, or lie
+//! outside the tile.
 
 use crate::frame::{Frame, PixelCorner, PixelWindow, Triangle};
 use crate::parallel::draw_each;
@@ -59,7 +60,7 @@ pub(crate) struct Brush<'a> {
     max_work: u64,
 }
 
-/// Returns whether a sample is solid, given the barycentric weights of the triangle.
+/// Returns whether a sample is solid, given its barycentric weights in the triangle.
 pub(crate) type SolidTest<'t> = dyn Fn([f32; 3]) -> bool + 't;
 
 /// Tests deferred triangles for texture holes.
@@ -87,7 +88,7 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Draws a triangle, front- or back-facing. Calls `payload` only if the triangle may cover a sample.
+    /// Draws or defers a triangle, front- or back-facing. Calls `payload` only if the triangle may cover a sample.
     #[inline]
     pub(crate) fn triangle(&mut self, corners: [PixelCorner; 3], payload: impl Fn() -> u64) {
         let Some(triangle) = Triangle::from_corners(corners) else { return };
@@ -104,7 +105,8 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Draws the samples of a triangle for which `is_solid` returns true.
+    /// Draws the samples of a triangle for which `is_solid` returns true. Defers the triangle if this would take more
+    /// than [`MAX_HOLE_WORK`] units.
     pub(crate) fn triangle_where(
         &mut self,
         corners: [PixelCorner; 3],
@@ -132,7 +134,7 @@ impl<'a> Brush<'a> {
         }
     }
 
-    /// Hands the deferred triangles to the shared list, at the end of a task.
+    /// Moves the deferred triangles to the shared list, at the end of a task or if the local list is full.
     ///
     /// # Errors
     /// If out of memory.
@@ -180,7 +182,7 @@ impl<'a> WaitingTriangles<'a> {
         try_push(&mut self.lists.lock().unwrap_or_else(PoisonError::into_inner), waiting, "a picture")
     }
 
-    /// Draws all triangles; `holes` tests those with texture holes.
+    /// Draws all triangles. `holes` tests the samples of triangles with texture holes.
     pub(crate) fn draw(self, frame: &Frame, holes: &dyn Holes, work: &PictureWork<'_>) -> Result<()> {
         let parts = self.lists.into_inner().unwrap_or_else(PoisonError::into_inner);
         let window = frame.window();
@@ -227,7 +229,8 @@ impl Waiting {
         });
     }
 
-    /// Equal for triangles with equal corners; only the one with the lowest payload is visible.
+    /// Returns a key that is equal for triangles with equal corners. Without holes, only the one with the lowest
+    /// payload is visible.
     fn bits(&self) -> ([[u32; 3]; 3], bool) {
         (self.corners.map(|corner| corner.map(f32::to_bits)), self.has_holes)
     }
@@ -306,7 +309,8 @@ fn draw_tiles(
     Ok(())
 }
 
-/// Draws triangles into a tile until the rest is hidden or `granted` units are spent. Returns the units spent.
+/// Draws triangles into a tile until the remaining triangles are hidden or more than `granted` units are spent. Returns
+/// the units spent.
 fn draw_tile(
     triangles: &[SortedTriangle],
     frame: &Frame,
@@ -320,7 +324,7 @@ fn draw_tile(
         if spent > granted {
             return spent;
         }
-        // Finding the farthest sample takes half as long as drawing all of them.
+        // Finding the farthest sample takes half as long as drawing all samples.
         if spent - checked > 2 * window.samples() {
             spent += window.samples() / 2;
             checked = spent;

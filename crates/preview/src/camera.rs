@@ -57,8 +57,8 @@ pub(crate) struct Camera {
     projection: Projection,
 }
 
-/// The projection in single precision. Accurate to 1/256 pixel, since positions are relative to the center of the
-/// bounds.
+/// The projection in single precision. Accurate to 1/256 pixel, since positions are relative to `middle`: the center of
+/// the bounds, or the position of a scene's camera.
 #[derive(Clone, Debug)]
 struct Projection {
     middle: [f32; 3],
@@ -111,7 +111,7 @@ impl Camera {
         Camera { rows, eye, focal, center, nearest: 0.0, projection }
     }
 
-    /// Wraps a scene's camera. Depths are valid from distance `near` on.
+    /// Converts a scene's camera. Depths are valid at distance `near` and beyond.
     pub(crate) fn from_scene(lens: &SceneCamera, near: f64, [width, height]: [usize; 2]) -> Camera {
         let [right, up, forward] = lens.axes;
         let rows = [right, up, scale(forward, -1.0)];
@@ -137,7 +137,7 @@ impl Camera {
         camera
     }
 
-    /// Near plane distance; 0 without one.
+    /// Near plane distance; 0 if there is no near plane.
     pub(crate) fn nearest(&self) -> f64 {
         self.nearest
     }
@@ -164,7 +164,7 @@ impl Camera {
         [right, up, -toward]
     }
 
-    /// Camera-space extent of a box: `[min, max]` right, up and forward.
+    /// Camera-space extent of a box: `[min, max]` along the right, up and forward axes.
     pub(crate) fn seen_box(&self, bounds: &Bounds) -> [[f64; 2]; 3] {
         let middle = std::array::from_fn(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
         let half: [f64; 3] = std::array::from_fn(|axis| 0.5 * f64::from(bounds.max[axis] - bounds.min[axis]));
@@ -213,7 +213,7 @@ impl Camera {
         [center[0] + dot(&rows[0]) * scale, center[1] - dot(&rows[1]) * scale, depth[0] - depth[1] * nearness]
     }
 
-    /// Position in scene space.
+    /// Position of the camera in scene space.
     pub(crate) fn eye(&self) -> Vector {
         self.eye
     }

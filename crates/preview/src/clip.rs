@@ -25,7 +25,8 @@ impl ClipCorner {
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }
 
-    /// Intersects the segment to `other` with a plane. Symmetric in both ends, so neighbors share the exact cut.
+    /// Intersects the segment to `other` with a plane. The result is the same from both ends, so adjacent triangles
+    /// share the exact cut.
     fn cut(self, other: ClipCorner, plane: usize) -> ClipCorner {
         let (a, b) = if self.position < other.position { (self, other) } else { (other, self) };
         let part = a.inside[plane] / (a.inside[plane] - b.inside[plane]);
@@ -65,7 +66,7 @@ pub(crate) fn triangle(camera: &Camera, corners: [[f32; 3]; 3], mut draw: impl F
     (2..count).for_each(|last| draw([at(0), at(last - 1), at(last)]));
 }
 
-/// The visible part of a segment, as start and end fractions of its length.
+/// The visible part of a segment, as start and end fractions of its length, or `None` if no part is visible.
 pub(crate) fn segment(camera: &Camera, ends: [[f32; 3]; 2]) -> Option<[f32; 2]> {
     let [a, b] = ends.map(|end| ClipCorner::new(camera, wide(end)).inside);
     if a.iter().chain(&b).any(|inside| !inside.is_finite()) {

@@ -1,6 +1,6 @@
 //! Color conversion between sRGB and linear light, and distinct colors for IDs.
 //!
-//! Holds only the functions that shading needs; image conversion is in the crate `polyhaul-image`.
+//! Holds only the functions that shading needs; image conversion is in the `polyhaul-image` crate.
 
 use std::sync::LazyLock;
 

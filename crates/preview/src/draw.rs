@@ -21,7 +21,7 @@ use std::ops::Range;
 const TURN: usize = 16 << 10;
 /// Default line width in pixels.
 const LINE_PIXELS: f32 = 1.25;
-/// Minimum and maximum point size in pixels: for dense clouds, and for a few points.
+/// Point size in pixels: minimum (for dense clouds) and maximum (for a few points).
 const POINT_PIXELS: [f32; 2] = [1.5, 5.0];
 
 /// The inputs of a drawing pass.
@@ -121,7 +121,7 @@ pub(crate) fn point_size(count: usize, frame: &Frame) -> f32 {
 }
 
 impl Canvas<'_> {
-    /// Draws faces as fans around their first corner. The payload identifies each triangle's second corner.
+    /// Draws faces as triangle fans around their first corner. The payload identifies each triangle's second corner.
     fn faces(&self, part: &ScenePart<'_>, elements: Range<usize>, stroke: &mut Stroke<'_>) -> Result<()> {
         for face in elements {
             let corners = part.mesh.faces.corners(face);
@@ -158,7 +158,8 @@ impl Canvas<'_> {
         Ok(())
     }
 
-    /// Returns a predicate that tests whether a sample of a face's triangle is solid, given its screen-space weights.
+    /// Returns a predicate that tests whether a sample of a face's triangle is solid, given the sample's screen-space
+    /// weights.
     fn solid(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> impl Fn([f32; 3]) -> bool {
         let material = part.material(face);
         let uvs = part.corner_uvs(corners);
@@ -245,7 +246,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// Checks for cancellation every 256 corners: one element may have any number of them.
+    /// Checks for cancellation every 256 corners, because one element may have any number of corners.
     #[inline]
     fn check(&self, corner: usize) -> Result<()> {
         const EVERY: usize = 256;

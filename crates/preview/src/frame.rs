@@ -2,7 +2,7 @@
 //!
 //! Any number of threads draw concurrently. A sample is one 64-bit integer, depth above payload, updated by atomic
 //! minimum, so the result does not depend on the drawing order. This module rasterizes triangles in pixel space;
-//! payloads are opaque to it. See [`crate::batch`] for the stage before.
+//! payloads are opaque to it. See [`crate::batch`] for the previous stage.
 
 use crate::{MAX_SIDE, PreviewOptions};
 use polyhaul_model::error::{Error, ErrorKind, Result, planted};
@@ -16,11 +16,11 @@ pub(crate) const PLACES: [[i64; 2]; SAMPLES] = [[96, 32], [224, 96], [32, 160], 
 /// Corners are snapped to this fraction of a pixel, so that the edges of adjacent triangles coincide exactly.
 const PIXEL_UNITS: i64 = 1 << PIXEL_BITS;
 const PIXEL_BITS: u32 = 8;
-/// Distance between sample rows, and the offset of the first one, in pixel units.
+/// Distance between sample rows, and the offset of the first row, in pixel units.
 const ROW_UNITS: i64 = 1 << ROW_BITS;
 const ROW_BITS: u32 = 6;
 const FIRST_ROW: i64 = PLACES[0][1];
-/// Maximum distance of corners from the origin in pixels; beyond it the edge products would overflow.
+/// Maximum distance of corners from the origin in pixels; beyond it, the edge products would overflow.
 pub(crate) const FARTHEST: f32 = 1e6;
 /// Rows of more than this many pixels are narrowed to the covered span, at the cost of three divisions.
 const WIDE: i64 = 12;
@@ -349,14 +349,14 @@ impl Triangle {
         self.sides.map(|[by_x, by_y, rest]| by_x * x + by_y * y + rest)
     }
 
-    /// Advances `x` and `weights` to the first pixel of the row that may be inside; returns the last one, at most
-    /// `last`.
+    /// Advances `x` and `weights` to the first pixel of the row that may be inside. Returns the last such pixel, at
+    /// most `last`.
     fn narrowed(&self, x: &mut i64, last: i64, weights: &mut [i64; 3]) -> i64 {
         let mut skipped = 0;
         let mut left = last - *x;
         for (&weight, &step) in weights.iter().zip(&self.steps) {
             match step {
-                // Nonnegative from this pixel on.
+                // Nonnegative starting at this pixel.
                 1.. if weight < 0 => skipped = skipped.max((step - 1 - weight) / step),
                 // Nonnegative up to this pixel.
                 ..0 if weight >= 0 => left = left.min(weight / -step),

@@ -77,7 +77,7 @@ impl Geometry {
         Ok(Geometry { leaves, tree })
     }
 
-    /// Casts rays at these parts; `record` contains the bits above the payload.
+    /// Casts rays at the parts. `record` contains the bits above the payload.
     #[inline(always)]
     pub(crate) fn cast(
         &self,
@@ -151,7 +151,7 @@ pub(crate) fn tree(boxes: &[Aabb], builder: &mut PlocBuilder, cancel: &Cancel) -
     Ok(whole)
 }
 
-/// Maximum number of boxes per run. (From 1,000 on, building is as fast as with a single tree.)
+/// Maximum number of boxes per run. (With 1,000 or more, building is as fast as with a single tree.)
 const RUN: usize = 4096;
 
 /// Splits boxes at the median along the axis with the greatest extent.
@@ -201,7 +201,8 @@ impl Leaf {
         self.first as usize..(self.first + self.count) as usize
     }
 
-    /// Bounding box of the finite corners; `None` if there are none. Rays cannot hit an element at other corners.
+    /// Bounding box of the finite corners, or `None` if there are none. Rays cannot hit triangles and segments with a
+    /// corner that is not finite.
     fn bounds(&self, part: &ScenePart<'_>) -> Option<Aabb> {
         let mut bounds = Aabb::INVALID;
         let mut add = |corner: usize, radius: f32| {

@@ -14,7 +14,7 @@ use polyhaul_model::{Axes, Bounds};
 
 /// Width and height of the light's view in pixels.
 const SIDE: usize = 256;
-/// Blur radius of shadows in light pixels.
+/// Blur radius of shadows, in pixels of the light's view.
 const SOFT: usize = 4;
 /// Fraction of the light that a full shadow removes.
 const STRENGTH: f32 = 0.45;

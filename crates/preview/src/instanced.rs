@@ -1,9 +1,9 @@
-//! Renders scenes with instances. Some instances are rasterized ([`crate::near`]). The others are ray-cast with one ray
-//! per sample, except those that the rasterized ones hide.
+//! Renders scenes with instances. Some instances are rasterized ([`crate::near`]). The other instances are ray-cast
+//! with one ray per sample, unless rasterized instances hide them.
 //!
 //! Each visible definition has a BVH over its triangles and segments ([`crate::geometry`]) in local coordinates.
 //! Visible instances are split into [`GROUPS`], each with a BVH over the instance boxes, so that building runs in
-//! parallel. The crate obvhs builds the trees (PLOC by Meister and Bittner).
+//! parallel. The `obvhs` crate builds the trees (PLOC by Meister and Bittner).
 
 use crate::camera::{Camera, SceneCamera, View};
 use crate::frame::{Frame, Hit, PAYLOAD_BITS, PLACES, SAMPLES};
@@ -76,19 +76,19 @@ pub struct InstancedDrawing<'a> {
     geometries: Vec<Geometry>,
     groups: Vec<InstanceGroup>,
     frame: Frame,
-    /// Per sample: instance number (upper 32 bits) and corner number.
+    /// Per sample: instance index (upper 32 bits), and payload in `parts`.
     hits: Vec<AtomicU64>,
 }
 
-/// A group of visible instances with a BVH.
+/// A group of ray-cast instances with a BVH.
 #[derive(Default)]
 struct InstanceGroup {
-    /// Instance numbers.
+    /// Indices into [`Instanced::instances`].
     seen: Vec<u32>,
     tree: Bvh2,
 }
 
-/// An instance inside the view frustum.
+/// An instance that may be inside the view frustum.
 #[derive(Clone, Copy)]
 pub(crate) struct SeenInstance {
     pub(crate) number: u32,
@@ -103,14 +103,14 @@ impl SeenInstance {
     }
 }
 
-/// Nearest hit of a ray: distance, and instance number above corner number.
+/// Nearest hit of a ray: forward distance, and a record as in `InstancedDrawing::hits`.
 #[derive(Clone, Copy)]
 struct CastHit {
     distance: f32,
     record: u64,
 }
 
-/// Reused traversal stacks: of the instance tree and of the geometry tree.
+/// Reused traversal stacks: one for instance trees, and one for geometry trees.
 #[derive(Default)]
 struct TraversalStacks {
     outer: Vec<(u32, Rows)>,
@@ -160,7 +160,7 @@ impl<'a> InstancedDrawing<'a> {
         self.shade()
     }
 
-    /// Renders the final picture, with all samples. Call [`InstancedDrawing::first`] before.
+    /// Renders the final picture with all samples. [`InstancedDrawing::first`] must be called first.
     ///
     /// # Errors
     /// [`ErrorKind::Cancelled`]; [`ErrorKind::Memory`].
@@ -169,15 +169,15 @@ impl<'a> InstancedDrawing<'a> {
         self.shade()
     }
 
-    /// Memory per visible instance in bytes, without the caller's data.
+    /// Memory per ray-cast instance in bytes, without the caller's data.
     pub fn instance_bytes(&self) -> usize {
         let seen = self.groups.iter().map(|group| group.seen.len()).sum::<usize>();
         let nodes = self.groups.iter().map(|group| size_of_val(&group.tree.nodes[..])).sum::<usize>();
         (nodes + seen * 2 * size_of::<u32>()).checked_div(seen).unwrap_or(0)
     }
 
-    /// Casts rays for a range of samples within the work budget. The first sample stands in for the others until they
-    /// are cast.
+    /// Casts rays for a range of samples within the work budget. The first sample stands in for the other samples until
+    /// they are cast.
     fn cast(&self, samples: Range<usize>) -> Result<()> {
         let [width, height] = self.options.size;
         let tiles = (0..height).step_by(ROWS).flat_map(|y| (0..width).step_by(LANES).map(move |x| [x, y]));
@@ -208,7 +208,7 @@ impl<'a> InstancedDrawing<'a> {
         for sample in samples.clone() {
             let packet = self.cast_tile(tile, sample, granted - spent, scratch);
             spent += packet.work;
-            // Out of budget: keeps an incomplete first sample, which is better than nothing, and drops further ones.
+            // Out of budget: keeps an incomplete first sample, which is better than nothing, but no later sample.
             if spent > granted && sample > 0 {
                 break;
             }
@@ -285,7 +285,7 @@ impl<'a> InstancedDrawing<'a> {
         }
         let world = packet.moved(&[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], packet.origin);
         let TraversalStacks { outer, inner } = scratch;
-        // Nearest group first: its hits shorten the rays for the others.
+        // Nearest group first: its hits shorten the rays for the other groups.
         let mut order: [_; GROUPS] = std::array::from_fn(|at| (packet.entry(&world, &self.groups[at].tree), at));
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, at) in order {
@@ -362,7 +362,7 @@ impl Surfaces for InstancedDrawing<'_> {
     }
 }
 
-/// Rasterizes some instances; returns the others that remain visible.
+/// Rasterizes some instances. Returns the rasterized layer, and the other instances unless the layer hides them.
 fn draw_near<'a>(
     instanced: &Instanced<'a>,
     parts: &SceneParts<'a>,
@@ -386,7 +386,7 @@ fn draw_near<'a>(
     Ok((near, left))
 }
 
-/// Bounding box of each definition.
+/// Bounding box of each definition, or `None` for a definition without positions.
 fn definition_bounds(parts: &SceneParts<'_>, ranges: &[Range<usize>]) -> Result<Vec<Option<Bounds>>> {
     let mut meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
     let mut bounds = Vec::new();
@@ -401,7 +401,7 @@ fn definition_bounds(parts: &SceneParts<'_>, ranges: &[Range<usize>]) -> Result<
     Ok(bounds)
 }
 
-/// Scene-space bounding box of an instance; `None` if empty or not finite.
+/// Scene-space bounding box of an instance, or `None` if it is empty or not finite.
 fn box_of(instance: &PlacedInstance, bounds: &[Option<Bounds>]) -> Option<Bounds> {
     let definition_bounds = (*bounds.get(instance.definition as usize)?)?;
     let moved = moved_box(&instance.place, definition_bounds);
@@ -415,7 +415,7 @@ fn size(bounds: &[Option<Bounds>], instanced: &Instanced<'_>) -> f64 {
     (0..3).map(|axis| f64::from(max[axis] - min[axis])).fold(0.0, f64::max)
 }
 
-/// The instances inside the view frustum, in order.
+/// The instances that may be inside the view frustum, in order.
 fn seen(
     instanced: &Instanced<'_>,
     bounds: &[Option<Bounds>],
@@ -476,7 +476,7 @@ fn geometries(
     geometries.try_reserve_exact(ranges.len())?;
     geometries.resize_with(ranges.len(), Geometry::default);
     let size = |range: &Range<usize>| parts.parts[range.clone()].iter().map(|part| part.elements.len()).sum::<usize>();
-    // Largest first: a large one started last would run alone.
+    // Largest first: a large geometry started last would run alone.
     let mut items: Vec<_> = geometries.iter_mut().zip(ranges).zip(is_seen).filter(|(_, is_seen)| *is_seen).collect();
     items.sort_by_key(|((_, range), _)| std::cmp::Reverse(size(range)));
     let run = &options.run;

@@ -117,7 +117,7 @@ pub const MAX_SIDE: usize = 16_384;
 /// Peak memory per pixel in bytes: the sample buffer (three with instances), ambient occlusion and output color.
 pub const PIXEL_BYTES: u64 = 104;
 
-/// Renders a scene. Polygons are drawn as triangle fans, which is correct for convex ones only.
+/// Renders a scene. Polygons are drawn as triangle fans, which is correct only if they are convex.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] for a width or height of 0 or above [`MAX_SIDE`], or for parallel axes;
@@ -127,7 +127,7 @@ pub fn preview(scene: &Scene, options: &PreviewOptions) -> Result<Image> {
     Ok(preview_textured(scene, &Textures::default(), options)?.image)
 }
 
-/// Like [`preview`], with material textures; also returns the work counted.
+/// Like [`preview`], but with material textures. Also returns the counted work.
 ///
 /// # Errors
 /// As for [`preview`].

@@ -3,7 +3,7 @@
 //!
 //! Rasterization time grows with the number of triangles, whatever their size. Ray casting is faster for a million
 //! instances of one definition, but tests every box on the way: boxes of instances that surround the camera, or of hair
-//! as long as the scene. Rasterized instances also occlude many others, which then need no tree. See
+//! as long as the scene. Rasterized instances also occlude many instances, which then need no tree. See
 //! [`crate::instanced`].
 
 use crate::camera::Camera;
@@ -18,7 +18,8 @@ use std::ops::Range;
 
 /// Definitions with at most this many visible instances are rasterized: a tree would not pay off.
 const FEW: u32 = 8;
-/// Number of other instances to rasterize, largest in the picture first: each further one costs as much and hides less.
+/// Maximum number of other instances to rasterize, largest in the picture first. Each additional instance costs as much
+/// and hides less.
 const LARGEST: usize = 16;
 /// Maximum number of corners of the rasterized instances: payloads have 32 bits.
 const MAX_CORNERS: usize = u32::MAX as usize - 1;
@@ -32,7 +33,7 @@ pub(crate) struct NearLayer<'a> {
     frame: Frame,
 }
 
-/// A partition of the instances into rasterized and ray-cast ones.
+/// A partition of the instances: those to rasterize (indices), and those to ray-cast.
 pub(crate) struct NearSelection {
     pub(crate) drawn: Vec<u32>,
     pub(crate) left: Vec<SeenInstance>,
@@ -112,8 +113,9 @@ impl DepthBlocks {
     }
 }
 
-/// Chooses the instances to rasterize: all instances of definitions with few instances, and the [`LARGEST`] largest
-/// others, as long as these have no more corners than the definitions whose trees they may save.
+/// Chooses the instances to rasterize: all instances of definitions with few instances, and at most [`LARGEST`] of the
+/// other instances, as long as these have no more corners than the definitions whose trees they may save.
+/// [`MAX_CORNERS`] limits both.
 pub(crate) fn choose(
     seen: Vec<SeenInstance>,
     definition_of: impl Fn(&SeenInstance) -> u32,

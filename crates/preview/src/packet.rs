@@ -64,7 +64,7 @@ pub(crate) trait Leaves {
 }
 
 impl Packet {
-    /// A packet without hits; `direction` is called with lane and row.
+    /// A packet without hits. `direction` is called with the lane and the row of each ray.
     pub(crate) fn new(origin: Vector<f32>, max_work: u64, direction: impl Fn(usize, usize) -> Vector<f32>) -> Packet {
         let mut directions = [[[0.0; LANES]; 3]; ROWS];
         for (row, directions) in directions.iter_mut().enumerate() {
@@ -136,7 +136,7 @@ impl Packet {
             let right = node.first_index + 1;
             let (left_rows, left_entry) = self.rows_that_meet(local, tree.nodes[left as usize].aabb(), rows);
             let (right_rows, right_entry) = self.rows_that_meet(local, tree.nodes[right as usize].aabb(), rows);
-            // Nearer child first: its hits may shorten the rays for the other.
+            // Nearer child first: its hits may shorten the rays for the other child.
             let mut far = (right, right_rows);
             let mut near = (left, left_rows);
             if left_entry > right_entry {
@@ -151,7 +151,7 @@ impl Packet {
         }
     }
 
-    /// The rows of `among` with a ray that hits a box, and the smallest entry distance.
+    /// The rows in `among` with a ray that hits a box, and the smallest entry distance.
     #[inline(always)]
     fn rows_that_meet(&self, local: &LocalPacket, bounds: &Aabb, among: Rows) -> (Rows, f32) {
         let low = subtract(bounds.min.to_array(), local.origin);
@@ -261,7 +261,7 @@ impl Packet {
         }
     }
 
-    /// Stores hits that are nearer than earlier ones.
+    /// Stores hits that are nearer than earlier hits.
     #[inline(always)]
     fn keep(&mut self, row: usize, distances: &RayLanes, record: u64) {
         let ends = &mut self.ends[row];

@@ -5,7 +5,7 @@ use crate::brush::Brush;
 use crate::camera::Camera;
 use crate::frame::PixelCorner;
 
-/// Cosines of 1, 2 and 3 sixteenths of a circle: an arc needs one more triangle for each of these angles that it
+/// Cosines of 1, 2 and 3 sixteenths of a circle. An arc needs one more triangle for each of these angles that it
 /// exceeds.
 const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683];
 
@@ -13,7 +13,7 @@ const SIXTEENTHS: [f32; 3] = [0.92388, std::f32::consts::FRAC_1_SQRT_2, 0.382683
 pub(crate) struct Ribbon {
     pub(crate) start: Rim,
     pub(crate) end: Rim,
-    /// Whether each end is the segment's own end, not a clipped one.
+    /// Whether each end is an end of the segment, not a clipped end.
     pub(crate) has_end: [bool; 2],
     /// Unit direction from start to end.
     pub(crate) direction: [f32; 2],
@@ -64,7 +64,7 @@ impl Ribbon {
     }
 
     /// Draws the sector between two directions at most a right angle apart, as triangles of a 16-gon, which differs
-    /// from a circle by 2 % of the radius.
+    /// from a circle by 2% of the radius.
     fn fan(&self, rim: &Rim, from: [f32; 2], to: [f32; 2], brush: &mut Brush<'_>) {
         let cosine = from[0] * to[0] + from[1] * to[1];
         let pieces = SIXTEENTHS.iter().filter(|limit| cosine < **limit).count() + 1;

@@ -27,7 +27,7 @@ pub(crate) enum PartKind {
 #[derive(Clone, Debug)]
 pub(crate) struct ScenePart<'a> {
     pub(crate) mesh: &'a Mesh,
-    /// Transform to scene space; `None` for the identity.
+    /// Transform to scene space, or `None` for the identity.
     pub(crate) place: Option<AffineRows>,
     /// Material slots of the object, if any.
     pub(crate) slots: Option<&'a [Option<usize>]>,
@@ -87,7 +87,7 @@ impl<'a> SceneParts<'a> {
         self.smooth.get(&std::ptr::from_ref(part.mesh).addr())?.normal(part.mesh, face, corner)
     }
 
-    /// Collects the parts of ranges of objects; also returns the range of parts for each.
+    /// Collects the parts of ranges of objects. Also returns the range of parts of each range of objects.
     ///
     /// # Errors
     /// As for [`SceneParts::from_scene`].
@@ -109,7 +109,7 @@ impl<'a> SceneParts<'a> {
         Ok((parts, parts_of_ranges))
     }
 
-    /// Copies ranges of parts with transforms.
+    /// Copies ranges of parts, and applies a transform to each range.
     ///
     /// # Errors
     /// As for [`SceneParts::from_scene`].
@@ -183,7 +183,7 @@ impl<'a> SceneParts<'a> {
         Ok(())
     }
 
-    /// Upper bound of all payloads.
+    /// Upper bound of all payloads, exclusive.
     pub(crate) fn count(&self) -> u64 {
         let last = self.parts.last().map_or(0, |part| part.base.wrapping_add(part.corners().end as u64));
         last.max(self.firsts.last().copied().unwrap_or(0))
@@ -195,7 +195,7 @@ impl<'a> SceneParts<'a> {
         Some((part, payload.wrapping_sub(part.base) as usize))
     }
 
-    /// Bounding box of the drawn meshes; `None` without positions.
+    /// Bounding box of the drawn meshes, or `None` if there are no positions.
     pub(crate) fn bounds(&self) -> Option<Bounds> {
         // Cached, since a mesh may have a million instances.
         let mut bounds_of_meshes: HashMap<*const Mesh, Option<Bounds>> = HashMap::new();
@@ -286,7 +286,7 @@ impl<'a> ScenePart<'a> {
         run.filter(|&value| value != NONE).map(|value| value as usize)
     }
 
-    /// Texture coordinates of three face corners; `None` if one has none.
+    /// Texture coordinates of three face corners, or `None` if a corner has none.
     pub(crate) fn corner_uvs(&self, corners: [usize; 3]) -> Option<[[f32; 2]; 3]> {
         let mesh = self.mesh;
         let uv = |corner: usize| {

@@ -32,7 +32,7 @@ pub(crate) trait Surfaces: Sync {
 
 /// The properties of a visible surface point.
 pub(crate) struct SeenSurface {
-    /// Unit normal facing the camera; `None` for lines and points without one.
+    /// Unit normal facing the camera, or `None` for lines and points without a normal.
     pub(crate) normal: Option<Vector>,
     /// Linear RGB.
     pub(crate) color: [f32; 3],
@@ -83,7 +83,7 @@ struct Shader<'a, S> {
 }
 
 impl<S: Surfaces> Shader<'_, S> {
-    /// RGBA of all pixels; `stored` converts each channel from 0 to 1.
+    /// RGBA of all pixels. `stored` converts each channel from a value between 0 and 1.
     fn pixels<T: Copy + Default + Send>(&self, frame: &Frame, stored: impl Fn(f32) -> T + Sync) -> Result<Vec<T>> {
         let [width, height] = frame.size();
         let mut pixels = Vec::new();
@@ -172,7 +172,7 @@ impl<S: Surfaces> Shader<'_, S> {
             Style::Uv => surface.uv.map_or(DARK_GRAY, checkered),
             Style::Wire => {
                 let light = self.lit(&surface, open);
-                // As wide as a line, antialiased over a pixel.
+                // Edges are as wide as lines, and antialiased over a pixel.
                 let part = (WIRE_PIXELS + 0.5 - surface.edge).clamp(0.0, 1.0);
                 light.map(|channel| channel + part * (0.02 - channel))
             }

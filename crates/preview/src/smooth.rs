@@ -11,14 +11,14 @@ use std::collections::HashMap;
 /// Accumulated face normals per position and smoothing group.
 #[derive(Debug)]
 pub(crate) struct SmoothNormals {
-    /// Per position: the first smoothing group found at the position, and the group's sum; group 0 if none.
+    /// Per position: the first smoothing group found at the position (0 if none), and the sum of its normals.
     firsts: Vec<(u32, [f32; 3])>,
-    /// Sums of the few additional groups at a position, keyed by position and group.
+    /// Sums for any further groups at a position, keyed by position and group.
     others: HashMap<(u32, u32), [f32; 3]>,
 }
 
 impl SmoothNormals {
-    /// Computes the normals of a mesh; `None` if it has normals or no smoothed faces.
+    /// Computes the normals of a mesh. Returns `None` if it has stored normals or no smooth faces.
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Memory`].

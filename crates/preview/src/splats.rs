@@ -32,7 +32,7 @@ const STRAIGHT: f64 = 1.3;
 const STRAYS: f64 = 0.02;
 /// Maximum number of positions sampled for framing.
 const SAMPLE: usize = 100_000;
-/// Work units for blending a splat into a tile, and those granted per splat.
+/// Work units for blending a splat into a tile, and work units granted per splat.
 const BLEND_WORK: u64 = 256;
 const SPLAT_WORK: u64 = 8192;
 
@@ -53,7 +53,7 @@ struct Drawn {
 }
 
 impl<'a> DrawnSplats<'a> {
-    /// The splats of a scene that contains only splats and no transforms; otherwise `None`.
+    /// The splats of a scene. Returns `None` if it contains other meshes, or transforms other than the identity.
     pub(crate) fn from_scene(scene: &'a Scene) -> Option<DrawnSplats<'a>> {
         let stays = |object: &Object| object.transform.is_none_or(|transform| transform == IDENTITY64);
         if !scene.objects.iter().all(stays) {
@@ -82,7 +82,7 @@ impl<'a> DrawnSplats<'a> {
         Some(bounds)
     }
 
-    /// Draws all splats; within each tile only the nearest ones that the work budget allows.
+    /// Draws all splats or, in a tile with more splats than the work budget allows, only the nearest of them.
     pub(crate) fn draw(&self, camera: &Camera, options: &PreviewOptions, work: &PictureWork<'_>) -> Result<Image> {
         let drawn = self.project(camera, options)?;
         let [width, height] = options.size;
@@ -102,7 +102,7 @@ impl<'a> DrawnSplats<'a> {
         Ok(Image { width, height, channels: Channels::Rgba, samples, ..Image::default() })
     }
 
-    /// Projects all splats and sorts the visible ones front to back.
+    /// Projects all splats and sorts the visible splats front to back.
     fn project(&self, camera: &Camera, options: &PreviewOptions) -> Result<Vec<Drawn>> {
         let turns = self.0.iter().flat_map(|splats| {
             let count = splats.positions.len();
@@ -143,7 +143,7 @@ struct ProjectedSplats<'a, 's> {
 }
 
 impl ProjectedSplats<'_, '_> {
-    /// Projects a splat; `None` if it is not visible.
+    /// Projects a splat. Returns `None` if it is not visible.
     fn projected(&self, at: usize) -> Option<Drawn> {
         let ProjectedSplats { splats, camera, options } = *self;
         let [right, up, depth] = camera.seen(splats.positions[at]);
@@ -265,7 +265,7 @@ fn draw_band(
     let mut is_cut = false;
     for (number, left) in (0..width).step_by(TILE).enumerate() {
         options.run.cancel.check()?;
-        // Units unused by earlier tiles are available to later ones.
+        // Units unused by earlier tiles are available to later tiles.
         let tiles_left = (width.div_ceil(TILE) - number) as u64;
         let until = spent + granted.saturating_sub(spent) / tiles_left;
         let mut tile = Tile::new([left, top]);
@@ -309,7 +309,7 @@ impl Tile {
         Tile { corner: [left as f32 + 0.5, top as f32 + 0.5], channels: [none, none, none, unobstructed] }
     }
 
-    /// Blends a splat behind all earlier ones; returns whether the tile is opaque.
+    /// Blends a splat behind all earlier splats. Returns whether the tile is opaque.
     fn blend_splat(&mut self, splat: &Drawn) -> bool {
         let [xx, xy, yy] = splat.conic;
         let (first, last) = self.rows_of(splat);

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Maximum distance by which a mesh may exceed its sampled bounds on each side, as a fraction of the size of the
-/// bounds: less than the picture's margin of 4.3 %.
+/// bounds: less than the picture's margin of 4.3%.
 const TOLERANCE: f32 = 0.035;
 /// Work units for large triangles granted per byte of the file.
 const BYTE_WORK: u64 = 8;
@@ -57,7 +57,8 @@ pub enum Streamed {
 }
 
 impl<'a> MeshDrawing<'a> {
-    /// Starts a drawing of a mesh from a file of `file_bytes`. Pass the `bounds` of the mesh for a second reading.
+    /// Starts a drawing of a mesh from a file of `file_bytes` bytes. For a second reading, `bounds` must be the bounds
+    /// from [`Streamed::Again`].
     ///
     /// # Errors
     /// As for [`crate::preview`].
@@ -97,7 +98,7 @@ impl<'a> MeshDrawing<'a> {
                 let surfaces = PackedSurfaces { camera: &camera };
                 shade::shade(&surfaces, &camera, None, &self.frame, self.options).map(Streamed::Picture)
             }
-            // An empty mesh has no bounds; any will do.
+            // An empty mesh has no bounds; any bounds will do.
             _ => Ok(Streamed::Again(taken.unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] }))),
         }
     }
@@ -117,7 +118,7 @@ impl<'a> MeshDrawing<'a> {
     }
 }
 
-/// Whether bounds exceed the shown ones by no more than [`TOLERANCE`].
+/// Whether `taken` exceeds the shown bounds by no more than [`TOLERANCE`].
 fn is_inside(taken: Bounds, shown: Bounds) -> bool {
     let size = (0..3).map(|axis| shown.max[axis] - shown.min[axis]).fold(0.0, f32::max);
     let margin = TOLERANCE * size;
@@ -184,7 +185,7 @@ impl MeshConsumer for MeshDrawing<'_> {
     }
 }
 
-/// Opaque vertex color; all zeros if there is none.
+/// Vertex color with full alpha; all zeros if there is none.
 fn color_of(piece: &MeshPiece<'_>, position: usize) -> [u8; 4] {
     piece.colors.get(position).map_or([0; 4], |&[r, g, b, _]| [r, g, b, u8::MAX])
 }

@@ -65,7 +65,7 @@ impl SceneSurfaces<'_> {
         SeenSurface { emits: self.emits(material), ..surface }
     }
 
-    /// The face of a triangle; `corner` is the triangle's second corner.
+    /// The surface of a face at a pixel position. `corner` is the second corner of the triangle that was hit.
     fn face(&self, part: &ScenePart<'_>, corner: usize, place: [f64; 2]) -> SeenSurface {
         let (face, first) = part.face_of(corner);
         let corners = [first, corner, corner + 1];
@@ -93,7 +93,7 @@ impl SceneSurfaces<'_> {
         }
     }
 
-    /// Samples the material's color texture; the mip level follows from the texels covered per pixel.
+    /// Samples the material's color texture, at the mip level that matches the number of texels per pixel.
     fn texel(
         &self,
         material: Option<usize>,
@@ -122,7 +122,7 @@ impl SceneSurfaces<'_> {
         Some([a?, b?, c?])
     }
 
-    /// Normals of three face corners: stored ones, or from smoothing groups. `None` for flat shading.
+    /// Normals of three face corners (stored, or computed from smoothing groups), or `None` for flat shading.
     fn corner_normals(&self, part: &ScenePart<'_>, face: usize, corners: [usize; 3]) -> Option<[Vector; 3]> {
         let mesh = part.mesh;
         if mesh.face_smooth.get(face) == Some(&0) {
@@ -174,7 +174,7 @@ fn vertex_color(part: &ScenePart<'_>, position: usize) -> Option<[f32; 3]> {
     (!r.is_nan()).then(|| [r, g, b].map(linear_of))
 }
 
-/// The unit normal, flipped to face the viewer; `None` for a zero vector.
+/// The unit normal, flipped to face the viewer, or `None` for a zero vector.
 pub(crate) fn facing(normal: Vector, toward: Vector) -> Option<Vector> {
     let normal = unit(normal);
     let side = dot(normal, toward);

@@ -6,10 +6,10 @@ use crate::color::linear;
 use polyhaul_model::Array;
 use polyhaul_model::error::{Result, planted, try_push};
 
-/// An image with mip levels, largest first: width and height, then RGBA bytes (sRGB) in rows from the top.
+/// An image with mip levels.
 #[derive(Clone, Debug, Default)]
 pub struct TextureImage {
-    /// Mip levels: size and pixels.
+    /// Mip levels, largest first: width and height, and RGBA bytes (sRGB) in rows from the top.
     pub levels: Vec<([usize; 2], Array<u8>)>,
 }
 
@@ -162,7 +162,7 @@ impl TextureImage {
         level.is_some_and(|(_, pixels)| pixels.as_chunks::<4>().0.iter().any(|pixel| pixel[3] < 250))
     }
 
-    /// Trilinear lookup: linear color and alpha. `covered` is the number of texels of the largest level per pixel.
+    /// Trilinear lookup: linear color and alpha. `covered` is the width of a pixel in texels of the largest level.
     pub(crate) fn color(&self, map: &MapUse, uv: [f32; 2], covered: f32) -> [f32; 4] {
         let place: [f32; 2] = std::array::from_fn(|axis| uv[axis] * map.scale[axis] + map.offset[axis]);
         let last = (self.levels.len() - 1) as f32;

@@ -1,7 +1,7 @@
 //! Reduces scenes with more elements than the work budget allows, such as a large mesh with thousands of objects.
 //!
-//! Drops parts that repeat another at the same position. If that does not suffice, parts with many elements relative to
-//! their size in the picture are drawn as points: every n-th corner, in the color of its face.
+//! Drops parts that repeat another part with the same transform. If that does not suffice, parts with many elements
+//! relative to their size in the picture are drawn as points: every n-th corner, in the color of its face.
 
 use crate::camera::Camera;
 use crate::packet::has_width;
@@ -17,11 +17,11 @@ const PART_WORK: u64 = 256;
 const CORNER_WORK: u64 = 8;
 const RIBBON_WORK: u64 = 128;
 const POINT_WORK: u64 = 64;
-/// Maximum points per pixel covered by a part.
+/// Maximum number of points per pixel that a part covers.
 const PER_PIXEL: f64 = 4.0;
 /// Minimum and maximum point size in pixels.
 const PIXELS: [f64; 2] = [1.5, 8.0];
-/// Shifts the sampled corners per part, so that repeated meshes show different ones.
+/// Shifts the sampled corners by a different offset in each part, so that repeated meshes show different corners.
 const SHIFT: usize = 7919;
 
 /// Level of detail of a part.
@@ -39,8 +39,8 @@ impl Density {
     pub(crate) const NOTHING: Density = Density { step: 0, skipped: 0, pixels: 0.0 };
     pub(crate) const WHOLE: Density = Density { step: 1, skipped: 0, pixels: 0.0 };
 
-    /// The density of a part, by its number and corner count, for `per_pixel` points on each of the `area` pixels it
-    /// covers.
+    /// The density of a part with an index and a corner count, for `per_pixel` points on each of the `area` pixels that
+    /// it covers.
     fn new(number: usize, corners: usize, area: f64, per_pixel: f64) -> Density {
         let count = (area * per_pixel) as usize + 1;
         let step = corners / count;
@@ -73,7 +73,7 @@ impl SceneParts<'_> {
         largest.into_values().sum()
     }
 
-    /// Chooses the density of each part within the work budget.
+    /// Reduces the density of parts if drawing everything would exceed the work budget.
     ///
     /// # Errors
     /// If out of memory.
@@ -94,7 +94,7 @@ impl SceneParts<'_> {
         Ok(())
     }
 
-    /// Hides parts that duplicate an earlier one (same elements, same transform); returns whether any part was hidden.
+    /// Hides parts that duplicate an earlier part (same elements, same transform). Returns whether any part was hidden.
     pub(crate) fn hide_repeats(&mut self) -> Result<bool> {
         let mut has_hidden = false;
         let mut shown = HashSet::new();
@@ -181,8 +181,8 @@ impl ScenePart<'_> {
         }
     }
 
-    /// The corner whose payload identifies the element at a corner: the second one of a triangle, or the first one of a
-    /// segment.
+    /// The corner whose payload identifies the element at a corner: the second corner of a triangle, or the first
+    /// corner of a segment.
     pub(crate) fn standing_for(&self, corner: usize) -> usize {
         let elements = match self.kind {
             PartKind::Faces => &self.mesh.faces,

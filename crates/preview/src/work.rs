@@ -10,11 +10,11 @@ use polyhaul_model::error::Result;
 use polyhaul_pipeline::options::RunOptions;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The work that a picture may take before it becomes coarser.
+/// The amount of work that a picture may take before it becomes coarser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkBudget {
     /// About a second of one thread, plus time proportional to the scene: pictures become coarser only if a scene
-    /// repeats the same elements many times, or has many large ones that hide each other.
+    /// repeats the same elements many times, or has many large elements that hide each other.
     #[default]
     Proportional,
     /// A fraction of a second, regardless of the scene: large scenes become coarser.

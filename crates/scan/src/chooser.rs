@@ -11,7 +11,7 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// Words per work item.
+/// Number of 64-bit words of the result per work item.
 const TURN: usize = 256;
 const WORD: usize = u64::BITS as usize;
 
@@ -20,7 +20,7 @@ pub struct Chooser<'o> {
     options: &'o RowOptions,
     run: &'o RunOptions,
     set: RowSet,
-    /// Rows to skip before the next one that [`RowOptions::every`] keeps.
+    /// Rows to skip before the next row that [`RowOptions::every`] keeps.
     skip: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'o> Chooser<'o> {
         Ok(Chooser { options, run, set: RowSet::default(), skip: 0 })
     }
 
-    /// Evaluates the filter and the box for rows, which can be in any order.
+    /// Evaluates the filter and the box for the rows of a part. Parts can be evaluated in any order.
     ///
     /// # Errors
     /// [`polyhaul_model::error::ErrorKind::Usage`] if a column does not exist or does not have one number per row;
@@ -115,7 +115,7 @@ impl<'o> Chooser<'o> {
     }
 }
 
-/// Rows that pass the filter and are in the box, as a bit per evaluated row.
+/// The rows that pass the filter and are in the box, as one bit per evaluated row.
 pub struct Passed {
     words: Vec<u64>,
     rows: usize,
@@ -129,7 +129,7 @@ struct Tests<'a> {
 }
 
 impl Tests<'_> {
-    /// Evaluates the rows from `start` on, and sets the bits of `words`.
+    /// Evaluates rows, starting at `start`, and sets the bit in `words` of each row that passes.
     fn turn(&self, start: usize, rows: usize, words: &mut [u64], bench: &mut Bench) {
         for (block, words) in words.chunks_mut(BLOCK / WORD).enumerate() {
             let first = start + block * BLOCK;
@@ -172,7 +172,7 @@ impl Picks {
 
     fn next(&mut self) -> bool {
         self.state = self.state.wrapping_add(1);
-        // A random number below `left`: the upper half of a product with a random 64-bit number.
+        // A random number below `left`: the upper half of the product of `left` and a random 64-bit number.
         let below = (u128::from(mixed(self.state)) * u128::from(self.left)) >> 64;
         let is_taken = below < u128::from(self.wanted);
         self.left -= 1;

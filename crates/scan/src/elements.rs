@@ -1,13 +1,14 @@
-//! Tables that refer to vertices by index: the faces and edges of a PLY file. Other elements are unchanged.
+//! Filters tables that refer to vertices by index: the faces and edges of a PLY file. Rejects triangle strips; other
+//! elements are unchanged.
 
 use crate::set::RowSet;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Column, Table, Values, map_values, names, with_values};
 
-/// Returns the names of the columns with vertex indices; empty if the table has none.
+/// Returns the names of the columns with vertex indices, or nothing if the table has none.
 ///
 /// # Errors
-/// [`ErrorKind::Unsupported`] for triangle strips, which cannot lose a vertex.
+/// [`ErrorKind::Unsupported`] for triangle strips, from which a vertex cannot be removed.
 pub(crate) fn index_columns(table: &Table) -> Result<Vec<String>> {
     let is_list = |column: &Column| column.offsets.is_some();
     let places = |names: [&str; 2], wants_list: bool| {
@@ -31,7 +32,7 @@ fn is_integer(values: &Values) -> bool {
     !matches!(values, Values::F32(_) | Values::F64(_))
 }
 
-/// Returns the rows of a table whose vertices are all kept.
+/// Returns the rows of a table that refer only to kept vertices.
 pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> Result<RowSet> {
     let columns = names.iter().map(|name| found(table, name)).collect::<Result<Vec<_>>>()?;
     let mut set: Option<RowSet> = None;
@@ -54,7 +55,7 @@ fn found(table: &Table, name: &str) -> Result<usize> {
     place.ok_or_else(|| Error::new(ErrorKind::Internal, format!("the column `{name}` was not read")))
 }
 
-/// Returns the range of a row's values.
+/// Returns the range of a row's values in a column.
 fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
     match column.offsets.as_deref().and_then(|offsets| offsets.get(row..row + 2)) {
         Some(&[start, end]) => start as usize..end as usize,
@@ -71,7 +72,7 @@ fn checked(index: i128, table: &Table, vertices: &RowSet) -> Result<u64> {
     })
 }
 
-/// Replaces vertex indices with the new ones. All vertices that they refer to must be kept.
+/// Replaces old vertex indices with new ones. All vertices that they refer to must be kept.
 #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
 pub(crate) fn renumber(table: &mut Table, names: &[String], vertices: &RowSet) -> Result<()> {
     for name in names {

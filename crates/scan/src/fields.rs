@@ -29,7 +29,7 @@ pub(crate) enum Field<'a> {
     Exact(&'a [[f64; 3]], usize),
     /// A component of transformed double-precision positions.
     MovedExact(&'a [[f64; 3]], [f64; 4]),
-    /// Not usable, for this reason: there is not one number per row.
+    /// Does not have one number per row, for this reason.
     Unfit(&'static str),
 }
 
@@ -37,7 +37,7 @@ const LISTS: Field<'_> = Field::Unfit("contains lists, not one number per row");
 const MANY_PLACES: Field<'_> =
     Field::Unfit("differs between the objects that share the mesh, because their transforms differ");
 
-/// The transform with which the objects of a mesh place it.
+/// The transform of the objects that use a mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Placement<'a> {
     AsIs,
@@ -55,8 +55,8 @@ impl<'a> Fields<'a> {
         Fields { fields, rows: table.row_count, is_table: true }
     }
 
-    /// Accesses the arrays of a mesh with one value per vertex: `x y z`, `nx ny nz`, `u v`, `red green blue alpha`, and
-    /// the vertex columns without lists. Positions are in world space.
+    /// Accesses the per-vertex arrays of a mesh: `x y z`, `nx ny nz`, `u v`, `red green blue alpha`, and the vertex
+    /// columns without lists. Positions are in world space.
     pub(crate) fn of_mesh(mesh: &'a Mesh, placement: Placement<'a>) -> Fields<'a> {
         let mut fields: Vec<(&str, Field<'_>)> = Vec::new();
         for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
@@ -133,7 +133,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Lists the columns, for messages.
+    /// Lists the columns for a message.
     fn listed(&self) -> String {
         let mut names = self.fields.iter().map(|(name, _)| names::shown(name)).filter(|name| !name.is_empty());
         let mut text = names.by_ref().take(MAX_LISTED).collect::<Vec<_>>().join(", ");
@@ -151,7 +151,7 @@ fn part3<'a>(names: [&'a str; 3], vectors: &'a [[f32; 3]]) -> impl Iterator<Item
 }
 
 impl Field<'_> {
-    /// Fills in the values of the rows from `start` on.
+    /// Fills `out` with the values of rows, starting at `start`.
     #[allow(clippy::unnecessary_cast, reason = "the macro has one body for all types")]
     pub(crate) fn fill(&self, start: usize, out: &mut [f64]) {
         fn each<T: Copy>(values: &[T], start: usize, out: &mut [f64], number: impl Fn(T) -> f64) {

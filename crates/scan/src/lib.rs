@@ -1,8 +1,8 @@
 //! Selects rows of tables and vertices of meshes, and transforms them.
 //!
-//! [`RowOptions`] describes the selection. A [`Chooser`] evaluates rows, part by part and in order, and builds a
-//! [`RowSet`]. The selected rows are kept in a second step ([`table`], [`mesh`]), so their number is known before the
-//! first of them is written. Nothing here reads or writes a file.
+//! [`RowOptions`] describes the selection. A [`Chooser`] evaluates rows in parts, adds the results in order, and builds
+//! a [`RowSet`]. The other rows are removed in a second step ([`table`], [`mesh`]), so the number of selected rows is
+//! known before the first of them is written. Nothing here reads or writes a file.
 //!
 //! `expression`: the filter language. `chooser`: builds sets of rows. `set`: sets, one bit per row. `fields`: values
 //! that filters can access. `elements`: faces and edges that refer to rows. `place`: transforms.

@@ -15,8 +15,8 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_spill::paced;
 
-/// Keeps vertices of a scene: those in `chosen`, numbered across all meshes, or, if it is `None`, those that the
-/// options select. Then applies the transform in the options.
+/// Keeps the vertices in `chosen`, which numbers vertices across all meshes, or the vertices that the options select if
+/// `chosen` is `None`. Then applies the transform in the options. If the options keep all rows, `chosen` is ignored.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if a column does not exist or the result cannot be transformed; [`ErrorKind::Unsupported`] for
@@ -43,8 +43,8 @@ pub fn keep_scene(scene: &mut Scene, chosen: Option<RowSet>, options: &RowOption
     options.transform.iter().try_for_each(|matrix| place::move_scene(scene, matrix, run))
 }
 
-/// Keeps the vertices of a scene for which `keeps` returns `true`. `keeps` is called in order with vertex numbers,
-/// which count across all meshes.
+/// Keeps the vertices of a scene for which `keeps` returns `true`. `keeps` is called in order with vertex indices,
+/// which continue from mesh to mesh.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`].
@@ -76,7 +76,7 @@ pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
     Ok(by_mesh)
 }
 
-/// Returns the transform with which the objects of a mesh place it.
+/// Returns the transform of the objects that use a mesh.
 fn placement<'s>(scene: &'s Scene, objects: &[usize]) -> Placement<'s> {
     let mut transforms = objects.iter().map(|&object| &scene.objects[object].transform);
     let Some(first) = transforms.next() else { return Placement::AsIs };
@@ -167,7 +167,7 @@ impl<'s> Kept<'s> {
         if self.faces.has(face as u64) { before + within } else { before }
     }
 
-    /// Converts counts of the mesh to counts of the kept elements.
+    /// Converts counts of elements of the mesh to counts of kept elements.
     fn counts(&self, mesh: &Mesh, counts: Counts) -> Counts {
         let value = |domain: Domain, index: u32| match domain {
             Domain::Indexed => index,
@@ -275,13 +275,14 @@ impl<'s> Kept<'s> {
     }
 }
 
-/// Keeps values, the first of which is row `first` of the set. Attributes that the mesh lacks stay empty.
+/// Keeps the values of the rows in the set; the first value belongs to row `first`. Attributes that the mesh lacks stay
+/// empty.
 fn keep<T: Copy>(values: &mut Array<T>, set: &RowSet, first: u64) -> Result<()> {
     let count = values.len();
     if count == 0 { Ok(()) } else { keep_values(values, set, first, count) }
 }
 
-/// Keeps the values of the corners of kept elements.
+/// Keeps the per-corner values of kept elements.
 fn keep_corners<T: Copy>(values: &mut Array<T>, set: &RowSet, offsets: &[u32]) -> Result<()> {
     if values.is_empty() {
         return Ok(());

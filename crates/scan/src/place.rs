@@ -84,7 +84,7 @@ fn find(table: &Table, name: &str) -> Option<usize> {
     table.columns.iter().position(|column| column.name == name && column.offsets.is_none())
 }
 
-/// Transforms the meshes of a scene, or the objects that place them.
+/// Transforms a scene: the objects that have a transform, and the meshes of all other objects.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
     let objects_by_mesh = objects_by_mesh(scene)?;
     for (mesh, objects) in paced(&mut scene.meshes).zip(objects_by_mesh) {

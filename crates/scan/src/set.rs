@@ -37,7 +37,7 @@ impl RowSet {
         row < self.rows && self.words[(row / 64) as usize] >> (row % 64) & 1 == 1
     }
 
-    /// The number of kept rows before `row`. For a kept row, this is the new index.
+    /// The number of kept rows before `row`. For a kept row, this is its new index.
     pub fn rank(&self, row: u64) -> u64 {
         if row >= self.rows {
             return self.kept;
@@ -49,7 +49,7 @@ impl RowSet {
         self.before[word / STEP] + whole + u64::from(last)
     }
 
-    /// The kept rows among `count` rows from `first` on, in order, as offsets from `first`.
+    /// The kept rows among `count` rows starting at `first`, in order, as offsets from `first`.
     pub fn among(&self, first: u64, count: usize) -> impl Iterator<Item = usize> {
         let end = first.saturating_add(count as u64).min(self.rows);
         let words = first / 64..end.div_ceil(64).max(first / 64);
@@ -80,7 +80,7 @@ impl RowSet {
         Ok(set)
     }
 
-    /// Appends rows: bit `i` of `bits` is 1 if the `i`-th of them is kept.
+    /// Appends rows. Bit `i` of `bits` is 1 if the `i`-th of these rows is kept.
     pub(crate) fn extend(&mut self, bits: &[u64], rows: usize) -> Result<()> {
         self.words.try_reserve(bits.len() + 1).map_err(|_| Error::memory("the rows to keep"))?;
         let shift = self.rows % 64;
@@ -117,7 +117,7 @@ impl RowSet {
         }
     }
 
-    /// Computes the counts; to be called after the last change.
+    /// Computes the rank counts. Must be called after the last change.
     pub(crate) fn seal(&mut self) -> Result<()> {
         let steps = self.words.len().div_ceil(STEP);
         self.before.clear();

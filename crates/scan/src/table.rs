@@ -1,7 +1,7 @@
 //! Selects and keeps rows of tables, in parts.
 //!
-//! In a file of several tables, rows are selected from one of them, by default the vertices. If rows of the vertices
-//! are selected, faces and edges are kept if all their vertices are, and are renumbered.
+//! In a file with several tables, rows are selected from one of them, by default the vertices. If vertices are
+//! selected, faces and edges are kept if all their vertices are, and their vertex indices are renumbered.
 
 use crate::chooser::{Chooser, Passed};
 use crate::elements::{index_columns, renumber, whole_rows};
@@ -16,7 +16,7 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use std::ops::Range;
 
-/// Rows that are moved between checks of the memory budget.
+/// Number of rows that are moved between checks of the memory budget.
 const TURN: usize = 1 << 18;
 
 /// Selects rows of several tables, in parts.
@@ -74,8 +74,8 @@ pub fn wants(options: &RowOptions, column: &str) -> bool {
     is_position || options.filter.as_ref().is_some_and(|filter| filter.wants(column))
 }
 
-/// Returns the index of the table from which rows are selected: the one called `element` or, if that is `None`, the
-/// only one or the vertices.
+/// Returns the index of the table from which rows are selected: the table named `element` or, if that is `None`, the
+/// only table or the vertices.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if there is no such table.
@@ -138,10 +138,11 @@ impl<'o> TableChooser<'o> {
         if self.is_after(number) { self.rows.decided().map(drop) } else { Ok(()) }
     }
 
-    /// Evaluates rows of the table that was started, in any order.
+    /// Evaluates a part of the table that was started. Parts can be evaluated in any order.
     ///
     /// # Errors
-    /// [`ErrorKind::Malformed`] if a face refers to a vertex that does not exist; cancellation.
+    /// [`ErrorKind::Malformed`] if a face or an edge refers to a vertex that does not exist; the same errors as
+    /// [`Chooser::look`].
     pub fn look(&self, number: usize, part: &Table) -> Result<Looked> {
         match &self.rows {
             Rows::Open(chooser) if number == self.target => chooser.look(&Fields::of_table(part)).map(Looked::Rows),
@@ -190,15 +191,15 @@ impl TableChoice<'_> {
         self.counts.get(number).copied().unwrap_or(0)
     }
 
-    /// Whether the first list of a table has more than 255 values, too many for the smallest type of list lengths, and
-    /// may be removed: its length then says nothing about the remaining lists.
+    /// Whether the first list of a column has more than 255 values, too many for the smallest type of list lengths, and
+    /// may be removed. If it is removed, its length says nothing about the remaining lists.
     pub fn may_lose_longest_list(&self, number: usize, head: &Table) -> bool {
         let is_long = |offsets: &Array<u32>| offsets.get(1).is_some_and(|&end| end > u32::from(u8::MAX));
         let is_filtered = number == self.target || self.indices.get(number).is_some_and(|names| !names.is_empty());
         is_filtered && head.columns.iter().filter_map(|column| column.offsets.as_ref()).any(is_long)
     }
 
-    /// Updates a table without values to its final row count, and to the column types after the transform.
+    /// Sets the final row count of a table without values, and the column types that result from the transform.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`] if its rows cannot be transformed.
@@ -218,7 +219,7 @@ impl TableChoice<'_> {
         is_changed || self.indices.get(number).is_some_and(|columns| !columns.is_empty())
     }
 
-    /// The selected rows of the target table; `None` for other tables.
+    /// The selected rows of the target table, or `None` for other tables.
     pub fn chosen(&self, number: usize) -> Option<&RowSet> {
         (number == self.target).then_some(&self.set)
     }
@@ -226,7 +227,8 @@ impl TableChoice<'_> {
     /// Keeps and transforms the selected rows of a part of table `number` that starts at row `first`.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`] if they cannot be transformed; [`ErrorKind::Memory`]; cancellation.
+    /// [`ErrorKind::Usage`] if the rows cannot be transformed; [`ErrorKind::Malformed`] if a face or an edge refers to
+    /// a vertex that does not exist; [`ErrorKind::Memory`]; cancellation.
     pub fn keep(&self, number: usize, first: u64, part: &mut Table) -> Result<()> {
         if number == self.target {
             keep_rows(part, &self.set, first, self.run)?;
@@ -270,7 +272,7 @@ pub fn choose<'o>(
     chooser.finish()
 }
 
-/// Copies a range of rows to a new table.
+/// Copies a range of rows into a new table.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`].
@@ -295,7 +297,7 @@ pub fn cut(table: &Table, rows: Range<usize>) -> Result<Table> {
     Ok(Table { name: table.name.clone(), row_count: rows.len(), columns })
 }
 
-/// Keeps the rows of a set; `first` is the number of the table's first row in the set.
+/// Keeps the rows of a set. `first` is the index of the table's first row in the set.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`]; cancellation.
@@ -340,7 +342,7 @@ pub fn keep_rows(table: &mut Table, set: &RowSet, first: u64, run: &RunOptions) 
     Ok(())
 }
 
-/// Moves the values of `rows`, relative to `start`, to `to` and the following indices.
+/// Moves the values of `rows`, which are offsets from `start`, to consecutive indices starting at `to`.
 fn gather<T: Copy>(values: &mut [T], rows: &[u32], start: usize, to: usize) {
     for (at, &row) in (to..).zip(rows) {
         values[at] = values[start + row as usize];

@@ -4,7 +4,7 @@ use crate::files::{File, Transfers};
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 
-/// Read size of a buffer.
+/// Size of a buffered read in bytes.
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Number of blocks, and of single bytes, read per round.
@@ -45,8 +45,8 @@ impl Cached {
         (transfers.time_ns as f64).max(transfers.calls as f64 * self.call_ns) / 1e9
     }
 
-    /// Estimated time of a file's reads and writes in seconds if made in calls of 64 KiB: bytes at the cached rate,
-    /// plus waiting. At most the actual time.
+    /// Estimated time in seconds if a file were read and written in calls of 64 KiB: the time for its bytes at the
+    /// cached rate, plus waiting. At most [`Cached::seconds`].
     pub fn buffered_seconds(&self, file: &File) -> f64 {
         let buffered = |transfers: &Transfers| {
             let moving = transfers.bytes as f64 / self.bytes_per_second + transfers.waited_ns as f64 / 1e9;
@@ -56,7 +56,8 @@ impl Cached {
     }
 }
 
-/// Minimum over rounds of the mean time per call; `call` receives the index.
+/// Minimum over all rounds of the mean time per call. `call` receives its index in the round, and returns `false` on
+/// failure.
 fn best_ns(mut call: impl FnMut(u64) -> bool) -> Option<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! Starts the first traced process, stopped until it is traced.
+//! Starts the first traced process, which waits until it is traced.
 //!
 //! Uses a plain fork, since the process has to wait for its tracer between fork and exec. In between, it must not
 //! allocate or lock: other threads of this program may have held locks at the fork.
@@ -20,7 +20,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// Converts a command line; `None` if a part contains a NUL byte.
+    /// Converts a command line. Returns `None` if an argument contains a NUL byte.
     pub fn program(command: &[OsString]) -> Option<Work> {
         let parts = command.iter().map(|part| CString::new(part.clone().into_vec()).ok());
         parts.collect::<Option<Vec<CString>>>().map(Work::Program)
@@ -64,10 +64,10 @@ impl Child {
         }
     }
 
-    /// Traces the process with these ptrace options, and lets it continue.
+    /// Starts tracing the process with these ptrace options, and lets it continue.
     pub fn go(mut self, options: usize) -> io::Result<Departed> {
         if let Err(error) = system::ptrace(libc::PTRACE_SEIZE, self.pid, 0, options) {
-            // The process reads end of file, and exits.
+            // The process reads the end of the pipe, and exits.
             drop(self.go);
             let _ = system::wait(self.pid, 0);
             return Err(error);
@@ -85,8 +85,8 @@ pub struct Departed {
 }
 
 impl Departed {
-    /// Returns the reason why the process did not execute its program, if so. Blocks until it has called `exec` or has
-    /// ended.
+    /// Returns the reason why the process did not execute its program, or `None` if it reported no failure. Blocks
+    /// until the process has called `exec` or has ended.
     pub fn refusal(mut self) -> Option<Refusal> {
         let mut words = [0; 5];
         self.failure.read_exact(&mut words).ok()?;
@@ -120,7 +120,7 @@ fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, repo
                 libc::_exit(0)
             }
             Work::Program(_) => {
-                // Rust programs ignore SIGPIPE, and children inherit that.
+                // Rust programs ignore SIGPIPE, and their children inherit this setting.
                 libc::signal(libc::SIGPIPE, libc::SIG_DFL);
                 libc::execvp(program[0], program.as_ptr());
                 fail(report, PROGRAM, &io::Error::last_os_error())

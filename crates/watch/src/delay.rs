@@ -8,7 +8,7 @@ use libc::pid_t;
 /// Scheduling delay per stop, caused by switching to the tracer and back, without contention.
 const HAND_OVER_NS: u64 = 250;
 
-/// Delay of a thread that is already accounted for.
+/// The part of a thread's delay that is already accounted for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
     seen_ns: u64,
@@ -16,8 +16,8 @@ pub struct Delay {
 }
 
 impl Delay {
-    /// Delay of a thread (0 is this one) since the last call, without the part caused by its `stops` stops so far. 0 if
-    /// the kernel does not count it.
+    /// Returns the delay of a thread (0 is the calling thread) since the previous call, minus the delay caused by its
+    /// stops since then. `stops` is the total number of its stops. Returns 0 if the kernel does not count the delay.
     pub fn further(&mut self, thread: pid_t, stops: u64) -> i64 {
         let Some(delay_ns) = total(thread) else { return 0 };
         let due = stops.saturating_sub(self.stops).saturating_mul(HAND_OVER_NS);

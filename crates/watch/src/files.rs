@@ -13,13 +13,13 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::rc::Rc;
 
-/// Maximum number of files distinguished; others are combined.
+/// Maximum number of files that are distinguished. Further files are combined by kind.
 const MAX_FILES: usize = 100_000;
 
 /// Maximum number of call sizes counted per file.
 const MAX_SIZES: usize = 12;
 
-/// Calls longer than this count as waiting for a disk or peer, in nanoseconds.
+/// Calls that take longer than this, in nanoseconds, count as waiting for a disk or a peer.
 pub const WAIT_NS: u64 = 100_000;
 
 /// Kind of object that a descriptor refers to.
@@ -35,12 +35,12 @@ pub enum Kind {
     Socket,
     /// A terminal or another character device.
     Device,
-    /// An object without a path, or a deleted one.
+    /// An object without a path, such as a memory file (memfd), or one that cannot be inspected.
     Other,
 }
 
 impl Kind {
-    /// Name for all objects of the kind.
+    /// Name under which all objects of the kind are combined.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::File => "files",
@@ -59,7 +59,7 @@ pub const LIMITS: [u64; 10] = [1, 16, 64, 256, 1 << 10, 1 << 12, 1 << 14, 1 << 1
 /// Reads or writes of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Transfers {
-    /// Number of calls, including failed ones.
+    /// Number of calls, including failed calls.
     pub calls: u64,
     /// Number of failed calls.
     pub failed: u64,
@@ -69,10 +69,10 @@ pub struct Transfers {
     pub time_ns: i64,
     /// Time in calls longer than [`WAIT_NS`].
     pub waited_ns: u64,
-    /// Calls per size class: below each of [`LIMITS`], and above.
+    /// Calls per size class: one class below each of [`LIMITS`], and one for larger sizes.
     pub buckets: [u64; LIMITS.len() + 1],
-    /// Most frequent sizes above 0: a new size replaces the one with the lowest count, so a frequent one enters and
-    /// stays, whenever it appears.
+    /// The most frequent sizes above 0. If the list is full, a new size replaces the one with the lowest count, so a
+    /// frequent size enters the list and stays, no matter when it first appears.
     sizes: Vec<Counted>,
 }
 
@@ -80,9 +80,9 @@ pub struct Transfers {
 #[derive(Clone, Copy, Debug)]
 struct Counted {
     bytes: u64,
-    /// Calls since it entered.
+    /// Number of calls since the size entered the list.
     calls: u64,
-    /// Count of the size it replaced: the maximum by which its own count may be too low.
+    /// Count of the size that it replaced. `calls` is too low by at most this much.
     before: u64,
 }
 
@@ -109,7 +109,7 @@ impl Transfers {
         }
     }
 
-    /// Adds the time of a call that the kernel will restart.
+    /// Adds the time of a call without counting the call, because the kernel will restart it or it never completes.
     pub fn add_time(&mut self, time_ns: i64) {
         self.time_ns += time_ns;
         let waited = u64::try_from(time_ns).unwrap_or(0);
@@ -121,7 +121,7 @@ impl Transfers {
         self.calls - self.failed - self.buckets[0]
     }
 
-    /// Size of at least 90 % of the calls that transferred bytes, if any.
+    /// Size of at least 90% of the calls that transferred bytes, or `None` if no size is that frequent.
     pub fn usual_size(&self) -> Option<u64> {
         let size = self.sizes.iter().max_by_key(|size| size.calls)?;
         (size.calls * 10 >= self.moving() * 9).then_some(size.bytes)
@@ -139,9 +139,9 @@ pub struct File {
     pub opens: u64,
     /// Time in opens.
     pub open_ns: i64,
-    /// Reads.
+    /// Number, size and time of its reads.
     pub reads: Transfers,
-    /// Writes.
+    /// Number, size and time of its writes.
     pub writes: Transfers,
     /// Number of memory mappings.
     pub maps: u64,
@@ -155,12 +155,12 @@ pub struct File {
     pub stacks: Stacks,
 }
 
-/// All files used.
+/// All observed files and other objects.
 #[derive(Debug, Default)]
 pub struct Files {
     list: Vec<File>,
     places: HashMap<(Kind, String), usize>,
-    /// Whether objects other than files and folders are distinguished, too.
+    /// Whether pipes, sockets and other objects are distinguished like files and folders.
     all: bool,
 }
 
@@ -224,8 +224,8 @@ impl File {
         File { name, kind, opens: 0, open_ns: 0, reads, writes, maps: 0, mapped_bytes: 0, syncs: 0, sync_ns: 0, stacks }
     }
 
-    /// Adds a call: `result` is `None` if it will be restarted or never completes; `mapped_bytes` is the size of a
-    /// mapping.
+    /// Adds a call. `result` is `None` if the call will be restarted or never completes. `mapped_bytes` is the size of
+    /// a mapping.
     pub fn add(&mut self, call: Call, result: Option<i64>, mapped_bytes: u64, time_ns: i64) {
         let transfers = match call {
             Call::Read | Call::Copy { .. } => &mut self.reads,
@@ -269,7 +269,7 @@ fn kind(link: &str, name: &str) -> Kind {
     }
 }
 
-/// Descriptor table of a process, or of several that share it.
+/// Descriptor table of a process, or of several processes that share it.
 #[derive(Clone, Debug, Default)]
 pub struct Descriptors(Rc<RefCell<HashMap<i32, usize>>>);
 
@@ -279,7 +279,7 @@ impl Descriptors {
         *self.0.borrow_mut().entry(descriptor).or_insert_with(|| files.find(thread, descriptor))
     }
 
-    /// Resolves a new descriptor, which replaces a previous one with its number.
+    /// Resolves a new descriptor, which replaces any previous descriptor with the same number.
     pub fn opened(&self, files: &mut Files, thread: pid_t, descriptor: i32) -> usize {
         if !planted("watch-reused") {
             self.closed(descriptor, descriptor);

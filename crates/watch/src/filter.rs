@@ -1,7 +1,7 @@
 //! Selects the system calls to trace, with a BPF program for seccomp.
 //!
-//! The kernel runs the program before each system call. Calls that are not in the table proceed at full speed; the
-//! others stop for `trace`. No call is ever denied.
+//! The kernel runs the program before each system call. Calls that the program does not select proceed at full speed;
+//! selected calls stop for [`crate::trace`]. No call is ever denied.
 
 use libc::{c_long, sock_filter};
 use polyhaul_fault::planted;
@@ -29,9 +29,9 @@ pub enum Call {
     CloseRange,
     /// Replaces the descriptor in argument 1.
     Replace,
-    /// Maps argument 1 bytes of the file in argument 4.
+    /// Maps the file in argument 4; argument 1 is the size in bytes.
     Map,
-    /// Waits until the file in argument 0 is on the disk.
+    /// Waits until the file in argument 0 has been written to the disk.
     Sync,
     /// Waits for a lock.
     Wait,
@@ -112,7 +112,7 @@ const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
 
-/// Jump target of a test.
+/// Jump target of a conditional instruction.
 #[derive(Clone, Copy)]
 enum To {
     /// Skips this many instructions.
@@ -125,14 +125,14 @@ enum To {
 
 const NEXT: To = To::Skip(0);
 
-/// The table of traced calls, and the BPF program built from it.
+/// The table of traced calls, and the BPF program that stops them.
 pub struct Filter {
     calls: Vec<Option<Call>>,
     program: Vec<sock_filter>,
 }
 
 impl Filter {
-    /// Traces calls on files and, with `locks`, calls that wait for locks.
+    /// Selects calls on files and, with `locks`, calls that wait for locks.
     pub fn new(locks: bool) -> Filter {
         let rows = FILES.iter().chain(if locks { LOCKS } else { &[] });
         let mut calls = vec![None; 512];
@@ -144,7 +144,7 @@ impl Filter {
         Filter { calls, program: program(rows.map(|(number, _)| *number as u32)) }
     }
 
-    /// Effect of a system call by number.
+    /// Effect of the system call with a number, or `None` if it is not traced.
     pub fn call(&self, number: u64) -> Option<Call> {
         usize::try_from(number).ok().and_then(|number| *self.calls.get(number)?)
     }
@@ -168,7 +168,7 @@ impl Filter {
     }
 }
 
-/// Instructions with symbolic targets, resolved in [`Assembly::finish`]. Opcodes are those of linux/bpf_common.h:
+/// Instructions with symbolic targets, resolved in [`Assembly::finish`]. The opcodes are defined in linux/bpf_common.h:
 /// 0x06 RET, 0x15 JEQ, 0x20 LD, 0x35 JGE, 0x45 JSET, 0x54 AND.
 #[derive(Default)]
 struct Assembly(Vec<(u16, u32, To, To)>);
@@ -220,7 +220,7 @@ fn program(numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
     code.load(ARCHITECTURE_AT);
     code.if_equal(ARCHITECTURE, NEXT, To::Allow);
     code.load(NUMBER_AT);
-    // x32 calls have different numbers.
+    // x32 calls have different numbers and are not traced.
     #[cfg(target_arch = "x86_64")]
     code.if_at_least(0x4000_0000, To::Allow, NEXT);
     let mut locks = false;

@@ -6,13 +6,13 @@
 use crate::stacks::Stacks;
 use libc::pid_t;
 
-/// Maximum number of threads distinguished; the others are combined.
+/// Number of threads that remain distinguished whenever twice as many are stored; the other threads are combined.
 const MAX_THREADS: usize = 4096;
 
 /// Lock waits of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Latest name of the thread.
+    /// The name of the thread when it was last read.
     pub name: String,
     /// Thread ID.
     pub thread: pid_t,
@@ -23,7 +23,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Adds a wait, or part of an unfinished one.
+    /// Adds a wait, or part of an unfinished wait.
     pub fn add(&mut self, thread: pid_t, time_ns: i64, is_over: bool) {
         // Threads set their names after they start, so the name is read again at growing intervals.
         if self.count.is_power_of_two() || self.name.is_empty() {

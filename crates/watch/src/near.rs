@@ -1,16 +1,16 @@
 //! Pins a thread to its tracer's processor once it has made [`STREAK`] calls in a row.
 //!
-//! Two threads that alternate on one processor switch in a few microseconds; across processors, which go to sleep in
-//! between, switching takes several times as long. The scheduler spreads such threads, so they are pinned. The program
-//! cannot observe the pinning: it is undone before any call that would reveal it (see [`Call::Spread`]), and when a
-//! second thread makes calls.
+//! Two threads that alternate on one processor switch in a few microseconds. On two processors, which go to sleep in
+//! between, switching takes several times as long. The scheduler would spread the two threads over the processors, so
+//! they are pinned. The program cannot observe the pinning: it is undone before any call that would reveal it (see
+//! [`Call::Spread`]), and as soon as another thread makes a call.
 //!
 //! [`Call::Spread`]: crate::filter::Call::Spread
 
 use crate::system::Processors;
 use libc::pid_t;
 
-/// Consecutive calls after which a thread is pinned.
+/// Number of consecutive calls after which a thread is pinned.
 pub const STREAK: u32 = 64;
 
 /// The pinned thread, if any.
@@ -23,7 +23,7 @@ pub struct Near {
 
 struct Held {
     thread: pid_t,
-    /// Original affinity of the thread and of its tracer.
+    /// Original affinities of the thread and of its tracer.
     before: [Processors; 2],
 }
 

@@ -1,5 +1,5 @@
-//! Summarizes observations: sorted, with totals. `--json` prints [`Watched`] as it is, and the command formats it as
-//! text (`watch/render.rs`).
+//! Summarizes observations: sorted, with totals. `--json` prints [`Watched`] as is; otherwise, the command formats it
+//! as text (`watch/render.rs`).
 //!
 //! Times are summed over threads: two threads reading concurrently count twice the elapsed time.
 
@@ -13,23 +13,23 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Maximum number of stacks reported per file, and for locks.
+/// Maximum number of stacks reported per file, and for all lock waits.
 const MAX_STACKS: usize = 32;
 
-/// A file is slow if buffering would save more than this, and more than half of its time.
+/// A file is slow if buffering would save more than this, and more than half of the time of its reads and writes.
 const WORTH_SECONDS: f64 = 0.000_5;
 
-/// Minimum time in opens for which a file that was only opened is shown.
+/// A file that was only opened is shown if its opens took at least this long.
 const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 
-/// The report.
+/// Everything that was observed during a run.
 #[derive(Serialize)]
 pub struct Watched {
     /// Program and arguments.
     pub program: Vec<String>,
-    /// Exit code; `null` if ended by a signal.
+    /// Exit code of the program; `null` if a signal ended it.
     pub exit_code: Option<i32>,
-    /// Signal that ended it.
+    /// Signal that ended the program.
     pub signal: Option<i32>,
     /// Time from the start until all children ended.
     pub run_seconds: f64,
@@ -39,30 +39,30 @@ pub struct Watched {
     pub threads_seen: u64,
     /// Approximate tracing overhead.
     pub watch_seconds: f64,
-    /// Number of stops.
+    /// Number of times that a thread was stopped for tracing.
     pub stops: u64,
-    /// Whether queues (io_uring, aio) were set up, whose reads and writes are not observed.
+    /// Whether queues (io_uring, aio) were set up. Reads and writes through queues are not observed.
     pub has_queues: bool,
     /// Number of failed opens.
     pub failed_opens: u64,
-    /// Rate of buffered reads from the page cache.
+    /// Rate of reads from the page cache in calls of 64 KiB.
     pub cached_bytes_per_second: f64,
-    /// Number of regular files used.
+    /// Number of regular files, including those that were only opened.
     pub file_count: u64,
     /// Totals over these files.
     pub total: Sum,
-    /// Files, worst first.
+    /// Regular files, sorted by the time that buffering would save.
     pub files: Vec<Row>,
-    /// Pipes, terminals and other objects.
+    /// Folders, pipes, terminals and other objects, in the same order.
     pub others: Vec<Row>,
-    /// Number of used other objects that are not listed.
+    /// Number of other objects that were used but are not listed in `others`.
     #[serde(skip)]
     pub further_others: u64,
     /// Lock waits, if requested.
     pub locks: Option<Locked>,
 }
 
-/// Totals over files.
+/// Totals over all regular files.
 #[derive(Default, Serialize)]
 pub struct Sum {
     /// Number of reads.
@@ -75,9 +75,9 @@ pub struct Sum {
     pub bytes_written: u64,
     /// Number of syncs.
     pub syncs: u64,
-    /// Seconds in all calls.
+    /// Seconds in opens, reads, writes and syncs.
     pub seconds: f64,
-    /// Estimated seconds with buffered calls.
+    /// Estimated seconds if all reads and writes were made in calls of 64 KiB.
     pub buffered_seconds: f64,
 }
 
@@ -88,9 +88,9 @@ pub struct Row {
     pub file: String,
     /// Number of opens.
     pub opens: u64,
-    /// Reads.
+    /// Number, size and time of its reads.
     pub reads: Moved,
-    /// Writes.
+    /// Number, size and time of its writes.
     pub writes: Moved,
     /// Number of memory mappings.
     pub maps: u64,
@@ -102,7 +102,7 @@ pub struct Row {
     pub sync_seconds: f64,
     /// Seconds in opens, reads, writes and syncs.
     pub seconds: f64,
-    /// Estimated seconds of reads and writes in calls of 64 KiB.
+    /// Estimated seconds if its reads and writes were made in calls of 64 KiB.
     pub buffered_seconds: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     /// Callers by stack, slowest first.
@@ -125,9 +125,9 @@ pub struct Moved {
     pub seconds: f64,
     /// Seconds in calls longer than 0.1 ms.
     pub waited_seconds: f64,
-    /// Size of at least 90 % of the calls, if any.
+    /// Size of at least 90% of the calls that transferred bytes, or `None` if no size is that frequent.
     pub usual_bytes: Option<u64>,
-    /// Calls by size class.
+    /// Number of calls in each size class with any calls.
     pub sizes: Vec<Size>,
 }
 
@@ -136,7 +136,7 @@ pub struct Moved {
 pub struct Size {
     /// Lower limit in bytes, inclusive.
     pub from: u64,
-    /// Upper limit in bytes, exclusive; `None` for no limit.
+    /// Upper limit in bytes, exclusive, or `None` for no limit.
     pub below: Option<u64>,
     /// Number of calls.
     pub calls: u64,
@@ -178,7 +178,7 @@ pub struct Waiting {
     pub waits: u64,
     /// Total seconds.
     pub seconds: f64,
-    /// Share of the run time, 0 to 1.
+    /// Lock waits as a fraction of the run time.
     pub share: f64,
 }
 
@@ -235,7 +235,7 @@ impl Watched {
     }
 }
 
-/// Whether the kind is listed as a file. Folders transfer no bytes and are listed with the others.
+/// Whether the kind is listed as a file. Folders transfer no bytes and are listed with the other objects.
 fn is_listed(kind: Kind) -> bool {
     kind == Kind::File
 }
@@ -275,17 +275,17 @@ impl Row {
         }
     }
 
-    /// Whether to show the file: it was used beyond opening, or opening took long.
+    /// Whether to show the file: it was used after opening, or opening it took long.
     pub fn is_used(&self) -> bool {
         !self.is_opened_only() || self.opens > 0 && self.seconds >= SLOW_OPEN_SECONDS
     }
 
-    /// Whether the file was opened but not used.
+    /// Whether the file was never read, written, mapped or synced.
     pub fn is_opened_only(&self) -> bool {
         self.reads.calls + self.writes.calls + self.maps + self.syncs == 0
     }
 
-    /// Seconds saved by buffering.
+    /// Seconds that buffering would save.
     fn saved_seconds(&self) -> f64 {
         (self.reads.seconds + self.writes.seconds - self.buffered_seconds).max(0.0)
     }

@@ -9,16 +9,16 @@ use libc::pid_t;
 use std::collections::HashMap;
 use std::fs;
 
-/// Maximum frames per stack.
+/// Maximum number of frames per stack.
 const MAX_FRAMES: usize = 32;
 
-/// Maximum number of distinct stacks; others are combined without frames.
+/// Maximum number of distinct stacks. Further stacks are combined into one without frames.
 const MAX_STACKS: usize = 1 << 16;
 
-/// Maximum number of cached unwind rules per process.
+/// Maximum number of cached unwind rules per process. If there are more after unwinding a stack, all are dropped.
 const MAX_RULES: usize = 1 << 16;
 
-/// Maximum number of distinct stacks per file.
+/// Maximum number of distinct stacks per file, and for all lock waits.
 const MAX_OF_A_FILE: usize = 1 << 10;
 
 /// A code address in a module.
@@ -42,7 +42,7 @@ impl Stacks {
         *entry = (entry.0 + 1, entry.1 + time_ns);
     }
 
-    /// Stack, calls and time, longest time first.
+    /// Index, number of calls and time of each stack, longest time first.
     pub fn sorted(&self) -> Vec<(u32, u64, i64)> {
         let mut stacks: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();
         stacks.sort_by_key(|(stack, calls, time_ns)| (std::cmp::Reverse((*time_ns, *calls)), *stack));
@@ -50,13 +50,13 @@ impl Stacks {
     }
 }
 
-/// Number of the stack without frames.
+/// Index of the stack without frames.
 const OTHERS: u32 = 0;
 
 /// Interned stacks and modules.
 #[derive(Debug)]
 pub struct Shelf {
-    /// Module names: paths, or names in brackets.
+    /// Module names: paths, names in brackets such as `[vdso]`, or empty if unknown.
     pub modules: Vec<String>,
     places: HashMap<String, u32>,
     stacks: Vec<Vec<Frame>>,
@@ -156,7 +156,7 @@ fn mapping(line: &str) -> Option<(u64, u64, bool, u64, &str)> {
     Some((number(start)?, number(end)?, rights.contains('x'), number(offset)?, name))
 }
 
-/// Reads the ELF header mapped at `base`: load bias, and address of the unwind table.
+/// Reads the load bias and the address of the unwind table from the ELF header mapped at `base`.
 fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
     const LOAD: u32 = 1;
     const FRAMES: u32 = 0x6474_E550;
@@ -189,7 +189,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Unwinds a stopped thread; returns the number of its stack.
+    /// Unwinds a stopped thread. Returns the index of its stack.
     pub fn walk(&mut self, thread: pid_t, registers: &Registers, shelf: &mut Shelf) -> u32 {
         let mut memory = Memory::new(thread);
         let mut at = Cursor::new(registers);
@@ -234,7 +234,7 @@ impl Cursor {
         Cursor { pc: registers.pc, sp: registers.sp, fp: registers.fp, link: registers.link }
     }
 
-    /// Steps to the caller. `None` at the outermost frame, or if the result is implausible.
+    /// Steps to the caller. Returns `None` at the outermost frame, or if the result is implausible.
     fn caller(&self, memory: &mut Memory, rule: Option<Rule>) -> Option<Cursor> {
         let rule = rule.unwrap_or(BY_FRAME_POINTER);
         let base = if rule.by_frame_pointer { self.fp } else { self.sp };
@@ -250,13 +250,13 @@ impl Cursor {
         };
         // Some processors sign return addresses in the unused upper bits.
         let pc = pc & 0x0000_FFFF_FFFF_FFFF;
-        // Frames must move up the stack, otherwise a damaged one could form a cycle.
+        // Each frame must lie further up the stack; otherwise, damaged frames could form a cycle.
         let goes_up = frame > self.sp || frame == self.sp && self.link.is_some();
         (goes_up && pc > 0xFFF).then_some(Cursor { pc, sp: frame, fp, link: None })
     }
 }
 
-/// Fallback rule for functions with a frame pointer.
+/// Fallback for code without a rule: assumes that the function keeps a frame pointer.
 const BY_FRAME_POINTER: Rule = Rule { by_frame_pointer: true, offset: 16, link: Saved::At(-8), fp: Saved::At(-16) };
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Resolves function names from the symbol tables of ELF files.
 //!
-//! Only symbol tables are read, when the report is written. Files without them have no names.
+//! Only symbol tables are read, and only when the report is written. Functions in files without symbol tables are shown
+//! as addresses.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Maximum size of tables to read, in bytes.
+/// Maximum size of a table to read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 
 /// ELF section types.
@@ -24,17 +25,17 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the functions of a file; none if it cannot be read.
+    /// Reads the functions of a file. Returns an empty list if the file cannot be read.
     pub fn from_file(path: &str) -> Symbols {
         Symbols::read(path).unwrap_or_default()
     }
 
-    /// Function at an address, and the offset into it.
+    /// Name of the function at an address, and the offset of the address in the function.
     pub fn name(&self, address: u64) -> Option<(String, u64)> {
         let after = self.functions.partition_point(|(start, _, _)| *start <= address);
         let (start, size, name) = self.functions.get(after.checked_sub(1)?)?;
         let into = address - start;
-        // Handwritten assembly often has no size.
+        // Symbols of handwritten assembly often have no size.
         if *size > 0 && into >= *size || *size == 0 && into >= 1 << 16 {
             return None;
         }
@@ -60,7 +61,7 @@ impl Symbols {
         };
         let kind =
             |kind| (0..count).filter_map(section).find(|section| number::<4>(section, 4) == Some(u64::from(kind)));
-        // Stripped files keep dynamic symbols, which are a subset.
+        // Stripped files keep only the dynamic symbols, which are a subset.
         let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
         let content = |section| bytes(&file, number::<8>(section, 24)?, number::<8>(section, 32)?);
         let names = content(section(number::<4>(table, 40)?)?)?;

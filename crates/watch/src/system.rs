@@ -1,4 +1,4 @@
-//! Safe wrappers of system calls for tracing: ptrace, waiting, registers, memory of other processes.
+//! Safe wrappers around system calls for tracing: ptrace, waiting, registers, memory of other processes.
 //!
 //! Contains no tracing logic: see [`crate::trace`].
 
@@ -29,8 +29,8 @@ pub fn message(thread: pid_t) -> io::Result<u64> {
     Ok(number)
 }
 
-/// Waits for a state change of this process, or of any if -1; returns thread and status. `None` if there is nothing
-/// left to wait for or, with the flag `WNOHANG`, no change yet.
+/// Waits for a state change of a process, or of any child if `process` is -1. Returns the thread and its status, or
+/// `None` if there is nothing left to wait for or, with the flag `WNOHANG`, if nothing has changed yet.
 pub fn wait(process: pid_t, flags: c_int) -> io::Result<Option<(pid_t, c_int)>> {
     loop {
         let mut status = 0;
@@ -110,7 +110,7 @@ fn from_user_registers(user_registers: &libc::user_regs_struct) -> Registers {
     }
 }
 
-/// Reads memory of another process; returns the number of bytes read.
+/// Reads memory of another process. Returns the number of bytes read.
 pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
     let here = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
     let there = libc::iovec { iov_base: address as *mut c_void, iov_len: into.len() };
@@ -120,7 +120,7 @@ pub fn memory(process: pid_t, address: u64, into: &mut [u8]) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Whether two processes share their descriptor table; `false` if the kernel does not support the query.
+/// Whether two processes share their descriptor table. Returns `false` if the kernel does not support the query.
 pub fn share_descriptors(left: pid_t, right: pid_t) -> bool {
     /// `KCMP_FILES` of linux/kcmp.h.
     const FILES: c_int = 2;
@@ -139,7 +139,7 @@ pub fn ignore(signal: c_int) {
 pub struct Processors(libc::cpu_set_t);
 
 impl Processors {
-    /// Affinity of a thread; `None` if unknown, or if there are more processors than the type holds.
+    /// Affinity of a thread. Returns `None` if it is unknown or if there are more processors than the type holds.
     pub fn from_thread(thread: pid_t) -> Option<Processors> {
         let mut set = MaybeUninit::<libc::cpu_set_t>::zeroed();
         // SAFETY: `set` has the size that is passed, and lives through the call; a `cpu_set_t` contains only integers,
@@ -150,7 +150,7 @@ impl Processors {
         }
     }
 
-    /// The processor running this thread, if it is in the set and not its only one.
+    /// The processor that runs the calling thread, if it is in the set and the set contains other processors too.
     pub fn current(&self) -> Option<Processors> {
         // SAFETY: `number` is checked against `CPU_SETSIZE` before the set is indexed; the sets are local variables or
         // `self`.
@@ -166,7 +166,7 @@ impl Processors {
         }
     }
 
-    /// Restricts a thread to these processors; returns whether it succeeded.
+    /// Restricts a thread to these processors. Returns whether it succeeded.
     pub fn assign(&self, thread: pid_t) -> bool {
         // SAFETY: pointer and size are those of `self.0`, which the call only reads.
         unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const self.0) == 0 }

@@ -30,10 +30,10 @@ const OPTIONS: c_int = libc::PTRACE_O_EXITKILL
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-/// Stop without a separate event: a new thread, a job control stop, or resumption after one.
+/// Stop without a separate event: a new thread, a job control stop, or resumption after such a stop.
 const EVENT_STOP: c_int = 128;
 
-/// Signal of a stop on entry or exit of a call.
+/// Signal of a stop on entry to or exit from a call.
 const CALL_STOP: c_int = libc::SIGTRAP | 0x80;
 
 /// Results of calls that the kernel restarts after a signal.
@@ -59,10 +59,10 @@ pub struct StopCost {
     pub stop_ns: i64,
 }
 
-/// Costs for threads that are not pinned to the tracer's processor, and for the one that is (`near`).
+/// Costs for threads that are not pinned to the tracer's processor, and for the pinned thread (`near`).
 pub type StopCosts = [StopCost; 2];
 
-/// The end of the first process.
+/// Exit status of the first process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Exited with a code.
@@ -71,12 +71,12 @@ pub enum End {
     Signal(c_int),
 }
 
-/// The observations.
+/// The observations of a run.
 #[derive(Debug)]
 pub struct Seen {
-    /// The end of the program.
+    /// Exit status of the program.
     pub end: End,
-    /// Time from its start until all children ended.
+    /// Time from the start of the program until all its children ended.
     pub run_ns: u64,
     /// Calls on files.
     pub files: Files,
@@ -90,9 +90,9 @@ pub struct Seen {
     pub threads: u64,
     /// Number of failed opens.
     pub failed_opens: u64,
-    /// Whether queues (io_uring, aio) were set up, whose reads and writes are not observed.
+    /// Whether queues (io_uring, aio) were set up. Reads and writes through queues are not observed.
     pub has_queues: bool,
-    /// Number of stops.
+    /// Number of times that a thread was stopped for tracing.
     pub stops: u64,
     /// Approximate tracing overhead.
     pub cost_ns: u64,
@@ -200,7 +200,7 @@ struct Tracer<'a> {
     costs: StopCosts,
     near: Near,
     root: pid_t,
-    /// Process to which signals go; `None` if it has ended and no other is known.
+    /// Process to which signals go, or `None` if it has ended and no other live process is known.
     front: Option<pid_t>,
     hand_over: &'a dyn Fn(pid_t),
     threads: HashMap<pid_t, Thread>,
@@ -209,11 +209,11 @@ struct Tracer<'a> {
     /// Calls of a trial.
     trial: Option<Vec<Trial>>,
     start: Instant,
-    /// Interval in which the current thread may have stopped unnoticed; `None` if its stop was waited for.
+    /// Interval in which the current thread may have stopped unnoticed, or `None` if its stop was waited for.
     blind: Option<Blind>,
     /// Time spent on unwinding stacks.
     walk_ns: u64,
-    /// Stops of threads that are not pinned, and of the one that is.
+    /// Number of stops of threads that are not pinned, and of pinned threads.
     stops: [u64; 2],
     /// Scheduling delay of the tracer's own thread.
     delay: Delay,
@@ -372,7 +372,7 @@ impl<'a> Tracer<'a> {
                 resume(libc::PTRACE_CONT, id, 0);
             }
             libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
-                // Register before its first stop: its parent may end sooner.
+                // Register the thread before its first stop, because its parent may end sooner.
                 system::message(id).into_iter().for_each(|new| self.adopt(new as pid_t));
                 resume(libc::PTRACE_CONT, id, 0);
             }
@@ -380,7 +380,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Registers a thread started by a traced one, unless already known or gone.
+    /// Registers a thread started by a traced thread, unless it is already known or has ended.
     fn adopt(&mut self, id: pid_t) {
         if self.threads.contains_key(&id) {
             return;
@@ -402,7 +402,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Handles an exec: of the process's threads only one remains, with the ID of the first thread.
+    /// Handles an exec: only the calling thread of the process remains, and takes the ID of the process's first thread.
     fn became_program(&mut self, id: pid_t, now: Instant) {
         self.is_program = true;
         self.near.spread();
@@ -528,7 +528,7 @@ impl<'a> Tracer<'a> {
 impl Process {
     /// Updates the table for a call that closes or replaces descriptors.
     fn close(&self, call: Call, arguments: &[u64; 6]) {
-        /// Flags of `close_range`: the process gets its own table; the range is closed on `exec` instead.
+        /// Flags of `close_range`: give the process its own table; close the range on `exec` instead.
         const UNSHARE: u64 = 2;
         const AT_EXEC: u64 = 4;
         let [first, last, flags, ..] = *arguments;
@@ -543,7 +543,7 @@ impl Process {
     }
 }
 
-/// Resumes a thread. If it was killed meanwhile, that is reported separately.
+/// Resumes a thread. Ignores errors: if the thread was killed meanwhile, its end is reported separately.
 fn resume(how: system::Request, thread: pid_t, signal: c_int) {
     let _ = system::ptrace(how, thread, 0, signal as usize);
 }

@@ -1,8 +1,8 @@
 //! Unwinds stacks with the call frame information that compilers emit.
 //!
-//! The information is read from the memory of the traced process, where it is mapped next to the code, so the file of
-//! origin does not matter. The format is `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Only the registers
-//! needed to continue are tracked: stack pointer, frame pointer, return address.
+//! The information is read from the memory of the traced process, where it is mapped next to the code, so the file that
+//! contains it is not needed. The format is `.eh_frame` (Linux Standard Base, DWARF 5 section 6.4). Only the registers
+//! needed to find the next frame are tracked: stack pointer, frame pointer, return address.
 
 use crate::system;
 use libc::pid_t;
@@ -17,7 +17,8 @@ const FP: u64 = 29;
 #[cfg(target_arch = "aarch64")]
 const SP: u64 = 31;
 
-/// Maximum instructions of an unwind program, and maximum bytes of an entry: real ones are smaller.
+/// Maximum number of instructions in an unwind program, and maximum size of an entry in bytes. Real programs and
+/// entries are smaller.
 const MAX_STEPS: usize = 4096;
 const MAX_BYTES: usize = 1 << 16;
 
@@ -36,7 +37,7 @@ impl Memory {
         Memory { process, base: 0, piece: Vec::new() }
     }
 
-    /// Reads N bytes; `None` if not mapped.
+    /// Reads N bytes. Returns `None` if they are not mapped.
     pub fn read<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
         if let Some(bytes) = self.kept(address) {
             return Some(bytes);
@@ -92,8 +93,8 @@ pub struct Rule {
     pub fp: Saved,
 }
 
-/// Finds the rule for an instruction in the table (`.eh_frame_hdr`) at an address. `None` if there is none, or if the
-/// rule uses unsupported features.
+/// Finds the rule for the instruction at `pc` in the table (`.eh_frame_hdr`) at address `table`. Returns `None` if
+/// there is no rule, or if it uses unsupported features.
 pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
     let place = find(memory, table, pc)?;
     let entry = Entry::read(memory, place)?;
@@ -194,7 +195,7 @@ impl Shared {
     }
 }
 
-/// Rule before the first instruction.
+/// Initial rule of an unwind program.
 const FIRST: Rule = Rule { by_frame_pointer: false, offset: 0, link: Saved::Same, fp: Saved::Same };
 
 /// State of an unwind program: the current rule.
@@ -266,7 +267,7 @@ impl Row<'_> {
         None
     }
 
-    /// Executes an instruction other than advancing or remembering.
+    /// Executes an instruction that [`Row::run`] does not handle itself.
     fn change(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Option<()> {
         match code {
             // DW_CFA_nop, DW_CFA_AARCH64_negate_ra_state and DW_CFA_GNU_args_size
@@ -390,7 +391,7 @@ impl<'a> Bytes<'a> {
         Some((if is_negative { value | u64::MAX << bits } else { value }).cast_signed())
     }
 
-    /// Reads a LEB128 number; returns the value, its bit count and the last byte.
+    /// Reads a LEB128 number. Returns the value, its bit count and the last byte.
     fn leb(&mut self) -> Option<(u64, u32, u8)> {
         let mut value = 0;
         let mut bits = 0;

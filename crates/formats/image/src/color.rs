@@ -1,4 +1,4 @@
-//! Color profiles: detects ICC profiles that describe sRGB, and keeps others with the image.
+//! Color profiles: detects ICC profiles that describe sRGB, and keeps other profiles with the image.
 //!
 //! Samples are never converted. sRGB and linear light are part of the model (`ColorSpace`); any other profile is kept
 //! next to the samples for formats that can store it.

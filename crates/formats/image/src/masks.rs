@@ -100,7 +100,7 @@ impl ChannelMasks {
         bytes.iter().rev().fold(0, |pixel, byte| pixel << 8 | u32::from(*byte))
     }
 
-    /// Decodes a pixel to 8-bit red, green, blue and alpha.
+    /// Decodes a pixel into 8-bit red, green, blue and alpha.
     #[inline]
     pub(crate) fn narrow(&self, bytes: &[u8]) -> [u8; 4] {
         let pixel = ChannelMasks::pixel(bytes);
@@ -112,14 +112,14 @@ impl ChannelMasks {
         self.channels.iter().any(|channel| channel.max > 255)
     }
 
-    /// Decodes a pixel to 16-bit red, green, blue and alpha.
+    /// Decodes a pixel into 16-bit red, green, blue and alpha.
     #[inline]
     pub(crate) fn wide(&self, bytes: &[u8]) -> [u16; 4] {
         let pixel = ChannelMasks::pixel(bytes);
         [0, 1, 2, 3].map(|channel: usize| self.channels[channel].wide(pixel))
     }
 
-    /// Decodes pixels to [`ChannelMasks::encoding`].
+    /// Decodes pixels into the encoding of [`ChannelMasks::encoding`].
     pub(crate) fn expand(&self, stored: &[u8]) -> Result<Vec<u8>> {
         let encoding = self.encoding();
         let pixels = stored.chunks_exact(self.bytes);

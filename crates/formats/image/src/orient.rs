@@ -7,7 +7,7 @@ use polyhaul_model::{Image, Samples};
 use polyhaul_pipeline::arrays::zeroed;
 use std::sync::Arc;
 
-/// Transform from a stored image to the displayed one: transposed first, then mirrored.
+/// Transform from a stored image to the displayed image: transposed first, then mirrored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Orientation {
     /// Whether rows become columns.
@@ -19,7 +19,7 @@ pub(crate) struct Orientation {
 }
 
 impl Orientation {
-    /// Returns the orientation for an EXIF value, 1 to 8; the identity for any other value.
+    /// Returns the orientation for an EXIF value, 1 to 8, or the identity for any other value.
     pub(crate) fn from_number(number: u16) -> Orientation {
         // EXIF defines the values by the sides at which the first row and the first column are displayed.
         let (is_transposed, is_mirrored, is_flipped) = match number {
@@ -39,7 +39,7 @@ impl Orientation {
         self == Orientation::default()
     }
 
-    /// Maps a pixel of the displayed image to its position in the stored one.
+    /// Maps a pixel of the displayed image to its position in the stored image.
     fn stored(self, [x, y]: [usize; 2], [width, height]: [usize; 2]) -> [usize; 2] {
         let x = if self.is_mirrored { width - 1 - x } else { x };
         let y = if self.is_flipped { height - 1 - y } else { y };
@@ -86,7 +86,7 @@ impl Orientation {
     }
 }
 
-/// Returns the orientation in EXIF data, which starts with the byte order mark; 1 if there is none.
+/// Returns the orientation in EXIF data, or 1 if there is none. The data starts with the byte order mark.
 pub(crate) fn of_exif(data: &[u8]) -> u16 {
     find(data).unwrap_or(1)
 }

@@ -1,7 +1,7 @@
 //! Reads and writes parts of a file with known offsets and sizes, such as the images of a texture.
 //!
-//! `Pieces` reads them in file order, without trusting their sizes when allocating; [`write`] concatenates slices.
-//! Neither depends on their content.
+//! `Pieces` reads the parts in file order, without trusting their sizes when allocating; [`write`] concatenates slices.
+//! Neither depends on the content of the parts.
 
 use polyhaul_model::error::{Error, Result, truncated};
 use polyhaul_pipeline::bytes::Bytes;
@@ -50,7 +50,7 @@ impl<'a> Pieces<'a> {
         self.at = at;
     }
 
-    /// Returns the number of bytes that certainly exist; 0 if unknown.
+    /// Returns the number of bytes that certainly exist, or 0 if unknown.
     pub(crate) fn backed(&self) -> u64 {
         self.bytes.len().filter(|_| self.is_backed()).unwrap_or(0)
     }
@@ -89,7 +89,7 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// Skips to `offset`; fails if the file ends before it.
+    /// Skips to `offset`. Fails if the file ends before it.
     pub(crate) fn pass_to(&mut self, offset: u64, what: &str) -> Result<()> {
         self.skip_to(offset)?;
         if self.at < offset { Err(self.cut(self.at, what)) } else { Ok(()) }
@@ -200,7 +200,7 @@ struct PiecesJoined<'a> {
     page_bytes: usize,
 }
 
-/// A page: part of one piece, or a copy if it spans several.
+/// A page: part of one piece, or a copy if it spans several pieces.
 #[derive(Default)]
 struct PiecesPage {
     piece: usize,
@@ -209,7 +209,7 @@ struct PiecesPage {
 }
 
 impl PiecesJoined<'_> {
-    /// Returns the index of the piece at offset `at` of the concatenation, and the range of its bytes from there on, at
+    /// Returns the index of the piece at offset `at` of the concatenation, and the range of its remaining bytes, at
     /// most `max_bytes` long.
     fn part(&self, at: u64, max_bytes: usize) -> Option<(usize, Range<usize>)> {
         let piece = self.ends.partition_point(|end| *end <= at);

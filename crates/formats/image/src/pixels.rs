@@ -100,7 +100,7 @@ fn five_bits([low, high]: [u8; 2]) -> [u8; 3] {
     })
 }
 
-/// Swaps BGR to RGB.
+/// Converts BGR to RGB.
 fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) {
     #[cfg(target_arch = "x86_64")]
     let converted = crate::pixels_x86::swap_three(level, from, to);

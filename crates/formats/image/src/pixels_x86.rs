@@ -1,4 +1,4 @@
-//! Swaps BGR to RGB with SIMD instructions. The portable loop converts the last pixels of a row.
+//! Converts BGR to RGB with SIMD instructions. The portable loop converts the last pixels of a row.
 
 use polyhaul_text::cpu::Level;
 use std::arch::x86_64::{
@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 /// Prefetch distance for writes, in bytes: pages zeroed by the kernel have already left the nearest caches.
 const AHEAD: usize = 1024;
 
-/// Converts all pixels except the last few; returns the number of converted bytes.
+/// Converts all pixels except the last few, or none below AVX2. Returns the number of converted bytes.
 pub(super) fn swap_three(level: Level, from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
     let count = from.len().min(to.len());
     let from = &from[..count];
@@ -36,7 +36,7 @@ unsafe fn swap_avx2(from: &[u8], to: &mut [MaybeUninit<u8>]) -> usize {
         2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1, 2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, -1, -1, -1, -1,
     );
     let mut converted = 0;
-    // The last four bytes of each store are overwritten by the next one.
+    // The last four bytes of each store are overwritten by the next store.
     while converted + 28 <= from.len() {
         // SAFETY: `converted + 28 <= from.len()`, and `to` has that length: loads and stores access 16 bytes at
         // `converted` and at `converted + 12`.

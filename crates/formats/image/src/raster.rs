@@ -107,7 +107,8 @@ impl<T: Copy + Send> Raster<T> {
     }
 }
 
-/// Returns the samples of page `number`, where all pages except the last have `page` samples; empty past the end.
+/// Returns the range of page `number`, where all pages except the last have `page` samples or rows. The range is empty
+/// past the end.
 pub(crate) fn page_of(number: u64, page: usize, total: usize) -> Range<usize> {
     let start = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(page).min(total);
     start..total.min(start.saturating_add(page))

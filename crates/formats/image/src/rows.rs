@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Approximate bytes per read: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Converts the bytes of a row, without padding, to samples, and must write all of these. The first argument is the
+/// Converts the bytes of a row, without padding, into samples, and must write all samples. The first argument is the
 /// offset of the row in the file.
 pub(crate) trait RowsTurn<T>: Fn(u64, &[u8], &mut [MaybeUninit<T>]) -> Result<()> + Sync {}
 
@@ -28,7 +28,7 @@ pub(crate) struct ImageRows<'a> {
     pub(crate) body: u64,
     /// Bytes per row, including padding.
     pub(crate) stride: usize,
-    /// Bytes per row without padding, which the last row may lack.
+    /// Bytes per row without padding. The last row may lack its padding.
     pub(crate) used: usize,
     /// Creates the error for a file that ends before its rows, at an offset.
     pub(crate) cut: &'a (dyn Fn(u64) -> Error + Sync),
@@ -40,7 +40,7 @@ impl ImageRows<'_> {
         self.body + self.stride as u64 * height.saturating_sub(1) as u64 + self.used as u64
     }
 
-    /// Reads all rows; returns the number of threads used.
+    /// Reads all rows. Returns the number of threads used.
     pub(crate) fn read<T: Copy + Send>(
         &self,
         raster: &Raster<T>,

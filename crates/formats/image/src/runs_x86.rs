@@ -8,7 +8,7 @@ use std::arch::x86_64::{
     _mm512_storeu_si512,
 };
 
-/// Does the work of [`crate::runs::unpack`]; returns `false` if the level has no loop here. [`SLACK`] bytes must follow
+/// Does the work of [`crate::runs::unpack`]. Returns `false` if the level has no loop here. [`SLACK`] bytes must follow
 /// `progress` in `to`.
 pub(super) fn unpack<C: RunCode, const SIZE: usize>(
     level: Level,
@@ -36,7 +36,7 @@ struct RunsPacket {
     size: usize,
 }
 
-/// Decodes the packet at `progress`; `None` if it is too close to the end of either slice.
+/// Decodes the packet at `progress`. Returns `None` if it is empty, or too close to the end of either slice.
 #[inline(always)]
 fn packet<C: RunCode, const SIZE: usize>(from: &[u8], to: &[u8], progress: RunsProgress) -> Option<RunsPacket> {
     let (count, is_run) = C::decode(*from.get(progress.used)?);

@@ -79,13 +79,13 @@ impl TextureSurface {
         Ok(())
     }
 
-    /// Returns the stored size of one image of a level, with all slices of a volume; `None` on overflow.
+    /// Returns the stored size of one image of a level, with all slices of a volume, or `None` on overflow.
     pub(crate) fn image_bytes(&self, level: usize) -> Option<usize> {
         let [width, height, depth] = self.texture().level_size(level);
         self.texels.stored_bytes(width, height)?.checked_mul(depth)
     }
 
-    /// Returns the stored size of a level; fails on overflow.
+    /// Returns the stored size of a level. Fails on overflow.
     pub(crate) fn level_bytes(&self, level: usize) -> Result<usize> {
         let images = self.layers.checked_mul(self.faces);
         let bytes = self.image_bytes(level).zip(images).and_then(|(bytes, images)| bytes.checked_mul(images));
@@ -103,7 +103,7 @@ impl TextureSurface {
     }
 
     /// Reads a texture stored image by image, each with all its levels, as in DDS. If the file ends after the images in
-    /// `fewer`, the texture has only those.
+    /// `fewer`, the texture has only these images.
     pub(crate) fn read_by_image(&self, pieces: &mut Pieces<'_>, fewer: Option<FewerPictures>) -> Result<Texture> {
         let images = self.layers * self.faces;
         let min_images = fewer.map_or(images, |fewer| fewer.layers * fewer.faces);

@@ -1,4 +1,4 @@
-//! Pixel formats of texture files, and the conversion of those without an encoding in the model.
+//! Pixel formats of texture files, and the conversion of formats without an encoding in the model.
 
 use crate::masks::ChannelMasks;
 use polyhaul_model::error::{Error, Result};
@@ -37,7 +37,7 @@ impl Texels {
         }
     }
 
-    /// Returns the stored size of an image; `None` on overflow.
+    /// Returns the stored size of an image, or `None` on overflow.
     pub(crate) fn stored_bytes(&self, width: usize, height: usize) -> Option<usize> {
         let bytes = match self {
             Texels::Same(encoding) => return encoding.image_bytes(width, height),
@@ -50,7 +50,7 @@ impl Texels {
         width.checked_mul(height)?.checked_mul(bytes)
     }
 
-    /// Converts whole stored images to the encoding.
+    /// Converts whole stored images to [`Texels::encoding`].
     pub(crate) fn expand(&self, stored: Vec<u8>) -> Result<Vec<u8>> {
         match self {
             Texels::Same(_) => Ok(stored),
@@ -58,7 +58,8 @@ impl Texels {
             Texels::Mapped(colors) => expanded(&stored, |[number]: [u8; 1]| colors[usize::from(number)]),
             Texels::ThreeFloats => expanded(&stored, |bytes| {
                 let bits = u32::from_le_bytes(bytes);
-                // Aligns the exponents with that of a half, whose mantissa has 4 bits more than red, 5 more than blue.
+                // Aligns the exponents with that of a half, whose mantissa has 4 bits more than red and green, and 5
+                // more than blue.
                 let [red, green, blue] = [bits << 4 & 0x7FF0, bits >> 7 & 0x7FF0, bits >> 17 & 0x7FE0];
                 halves([red as u16, green as u16, blue as u16])
             }),
@@ -117,7 +118,7 @@ fn scaled_half(number: u32, exponent: u32) -> u16 {
     (biased << 10 | mantissa & 0x3FF) as u16
 }
 
-/// Divides an integer by the largest one. The smallest integer would be below -1 and is clamped.
+/// Divides an integer by the largest integer of its type. The smallest integer would be below -1 and is clamped.
 fn signed(number: f32, largest: f32) -> [u8; 4] {
     (number / largest).max(-1.0).to_le_bytes()
 }

@@ -54,9 +54,9 @@ fn words(json: &mut Json) {
     json.key("lanes").array(|json| Lane::ALL.iter().for_each(|lane| json.string(lane.name())));
 }
 
-/// The bars of a thread: an array per level, five numbers per bar: time since the end of the previous bar; length;
-/// phase + 32 * lane, + 128 if merged; file, or percentage covered; and bytes, chunk or span count. Files and chunks
-/// are numbered from 1; 0 means none.
+/// The bars of a thread: an array per level, with five numbers per bar. These are the time since the end of the
+/// previous bar; the length; phase + 32 * lane, + 128 if merged; the file, or the percentage covered; and the number of
+/// bytes, chunk number or number of spans. Files and chunks are numbered from 1; 0 means none.
 fn row(json: &mut Json, job: &HtmlJob<'_>, bars: &[Bar], unit_ns: u64, names: &mut Names) {
     let units = |at_ns: u64| at_ns.saturating_sub(job.extent.start_ns) / unit_ns;
     json.array(|json| {

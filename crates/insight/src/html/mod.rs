@@ -97,7 +97,7 @@ pub fn html(
     })
 }
 
-/// Replaces every `{{name}}` by `value(name)`. Replacements are not expanded again.
+/// Replaces every `{{name}}` with `value(name)`. Replacements are not expanded again.
 fn filled(text: &str, value: impl Fn(&str) -> String) -> String {
     let mut parts = text.split("{{");
     let mut out = parts.next().unwrap_or_default().to_owned();
@@ -198,7 +198,7 @@ fn key(class: &str, name: &str, is_there: bool) -> String {
     if is_there { format!("<span class=key><i class=\"{class}\"></i>{name}</span>") } else { String::new() }
 }
 
-/// Legend of the phases that occur, as buttons to highlight one.
+/// Legend of the phases that occur, with one button per phase that highlights it.
 fn legend(job: &HtmlJob<'_>) -> String {
     let mut seen = [false; polyhaul_trace::PHASE_COUNT];
     job.rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);

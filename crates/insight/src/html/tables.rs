@@ -10,7 +10,7 @@ use crate::words::{bytes, count, date, escaped, phase_words, rate, seconds, shar
 use polyhaul_trace::{FileUse, Phase, Recording};
 use std::fmt::Write;
 
-/// Number of files shown initially, and in total.
+/// Maximum number of files shown initially, and in total.
 const FIRST_FILES: usize = 8;
 const MAX_FILES: usize = 200;
 /// Maximum length of a file name in characters.
@@ -74,7 +74,7 @@ pub(super) fn facts(job: &HtmlJob<'_>) -> String {
     shown.map(|label| format!("<span>{}</span>", escaped(label))).collect::<Vec<_>>().join(" ")
 }
 
-/// The verdict: headline, figures, causes and advice. Without one, total time and bytes.
+/// The verdict: headline, figures, causes and advice. Without a verdict, only elapsed time and bytes.
 pub(super) fn verdict(job: &HtmlJob<'_>) -> String {
     let Some(verdict) = job.verdict else {
         let words = "<p class=verdict id=verdict>No verdict</p>";

@@ -1,7 +1,7 @@
 //! Disk figures of a folder: writing, syncing, cached reads, cold reads, small reads.
 //!
-//! The data is incompressible and cannot be deduplicated by the file system. Files are unlinked right after creation,
-//! so that none remains after a crash. Touches no other files.
+//! The data is incompressible and cannot be deduplicated by the file system. Files are unlinked right after creation if
+//! the system allows it, so that none remains after a crash. Touches no other files.
 
 use super::system;
 use super::system::read_at;
@@ -67,7 +67,7 @@ pub(super) fn measure(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings)
     Ok(())
 }
 
-/// Writes files of increasing size until space or memory is scarce or the disk is slow; returns the last one.
+/// Writes files of increasing size until space or memory is scarce or the disk is slow. Returns the last file.
 fn write_sizes(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Result<Scratch> {
     let mut block = incompressible();
     let mut last: Option<Scratch> = None;
@@ -95,13 +95,13 @@ fn write_sizes(bench: &Bench<'_>, folder: &Path, ceilings: &mut Ceilings) -> Res
     Ok(last)
 }
 
-/// Measures writing at one size; returns the last file.
+/// Measures writing files of one size. Returns the rates and the last file.
 fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) -> Result<(Written, Scratch)> {
     let mut write = Vec::new();
     let mut write_sync = Vec::new();
     let mut last = None;
     bench.rounds(|| {
-        // Remove the previous file first: two would need twice the space.
+        // Remove the previous file first: two files would need twice the space.
         last = None;
         let mut scratch = Scratch::new(folder)?;
         let start = Instant::now();
@@ -137,7 +137,7 @@ fn cold(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<std::res
     Ok(best.ok_or(if counts { "the file system is in memory" } else { UNSAID }))
 }
 
-/// Median rate of cold reads; `None` if data did not come from the disk.
+/// Median rate of cold reads, or `None` if data did not come from the disk.
 fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<Option<f64>> {
     let mut rates = Vec::new();
     let mut is_cold = true;
@@ -249,7 +249,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Reads a few bytes many times; returns the number of reads.
+    /// Reads a few bytes many times. Returns the number of reads.
     fn small_reads(&self) -> Result<u64> {
         let mut pixel = [0; SMALL_BYTES];
         let places = self.bytes.saturating_sub(SMALL_BYTES as u64).max(1);

@@ -20,7 +20,7 @@ const END: &str = "end";
 /// Maximum size of a ceilings file; larger files are ignored.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Loads the stored ceilings of this machine and the disk of `folder`, if there are any. They may be of any age: see
+/// Loads the stored ceilings of this machine and the disk of `folder`, if there are any. They may be old: see
 /// [`Ceilings::measured_unix_s`].
 pub fn kept(folder: &Path) -> Option<Ceilings> {
     let machine = place::machine();
@@ -30,8 +30,8 @@ pub fn kept(folder: &Path) -> Option<Ceilings> {
 }
 
 /// Loads the stored ceilings for the disks of a recording: read figures for the disk of the largest input, write
-/// figures for the disk of the largest output. If the disks differ, [`Ceilings::disk`] names both, and missing figures
-/// are unknown. Without files, uses the disk of the current folder.
+/// figures for the disk of the largest output. If the disks differ, [`Ceilings::disk`] names both, unless only one was
+/// measured: then the figures of the other disk are unknown. Without files, uses the disk of the current folder.
 pub fn kept_for(seen: &Recording) -> Option<Ceilings> {
     match [false, true].map(|is_output| folder_of(seen, is_output)) {
         [Some(input), Some(output)] => {
@@ -50,7 +50,7 @@ fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
     // Standard input has no path.
     let is_named = |name: &Path| name.is_file() || name.parent().is_some_and(Path::is_dir);
     let is_one = |file: &&FileUse| file.is_file && file.is_output == is_output;
-    // Checking accesses the disk: sort first, so that few of thousands of files are checked.
+    // Checking accesses the disk, so sort first: then only a few of possibly thousands of files are checked.
     let mut files: Vec<&FileUse> = seen.files.iter().filter(is_one).collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.calls.bytes));
     let largest = files.into_iter().find(|file| is_output || is_named(Path::new(&file.name)))?;
@@ -60,7 +60,7 @@ fn folder_of(seen: &Recording, is_output: bool) -> Option<PathBuf> {
     folders.find(|folder| folder.is_dir()).map(PathBuf::from)
 }
 
-/// Combines read figures of one disk with write figures of another. Each also includes the machine's figures.
+/// Combines read figures of one disk with write figures of another disk. Both also include the machine's figures.
 fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings> {
     Some(match (reading, writing) {
         (Some(reading), Some(writing)) => Ceilings {
@@ -79,8 +79,9 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
     })
 }
 
-/// Stores ceilings, replacing earlier ones of the same machine and disk. Returns the path; `None` without a cache
-/// folder: neither `XDG_CACHE_HOME` nor `HOME` (macOS: `HOME`, Windows: `LOCALAPPDATA`) is set to an absolute path.
+/// Stores ceilings, replacing earlier ceilings of the same machine and disk. Returns the path, or `None` if there is no
+/// cache folder because neither `XDG_CACHE_HOME` nor `HOME` (macOS: `HOME`, Windows: `LOCALAPPDATA`) is set to an
+/// absolute path.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be written.
@@ -91,7 +92,7 @@ pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// Deletes the stored ceilings of this machine and the disk of `folder`; `false` if there were none.
+/// Deletes the stored ceilings of this machine and the disk of `folder`. Returns `false` if there were none.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Io`] if the file cannot be removed.
@@ -105,7 +106,7 @@ pub fn forget(folder: &Path) -> Result<bool> {
     }
 }
 
-/// The cache folder of polyhaul, which may not exist yet; `None` as for [`keep`].
+/// The cache folder of polyhaul, which may not exist yet. Returns `None` in the same cases as [`keep`].
 pub fn caches() -> Option<PathBuf> {
     cache_folder(variable)
 }
@@ -199,7 +200,7 @@ fn figures(ceilings: &mut Ceilings) -> [(&'static str, &mut f64); 8] {
     ]
 }
 
-/// Parses a ceilings file; `None` if it is damaged or of another version.
+/// Parses a ceilings file. Returns `None` if it is damaged or of another version.
 fn parse(text: &str) -> Option<Ceilings> {
     let body = text.strip_prefix(HEAD)?.strip_prefix('\n')?.strip_suffix('\n')?;
     let (body, end) = body.rsplit_once('\n')?;

@@ -17,7 +17,7 @@ pub(super) struct CoreTime {
 /// Counter ticks per second: 100 on every Linux machine.
 const TICKS: f64 = 100.0;
 
-/// CPU time used so far; `None` if the system does not report it.
+/// CPU time used so far, or `None` if the system does not report it.
 pub(super) fn now() -> Option<CoreTime> {
     let read = |path: &str| std::fs::read_to_string(path).ok();
     if !cfg!(target_os = "linux") {

@@ -16,7 +16,8 @@ pub(super) const FIGURES: u64 = 3;
 /// Iterations of the compute loop between clock reads.
 const STEPS: u64 = 10_000;
 
-/// Duration of the core figure, as a multiple of others: covers schedulers with time slices of 0.1 s.
+/// Duration of each core measurement over three rounds, as a multiple of `MeasureOptions::figure_time`. A round then
+/// also covers schedulers with time slices of 0.1 s.
 const WATCHED: u32 = 2;
 
 /// Measures memory and cores.
@@ -46,7 +47,8 @@ fn fresh(bytes: usize) -> Result<Vec<u8>> {
     Ok(memory)
 }
 
-/// Throughput of `threads` threads relative to one. Rounds alternate, so that both see the machine in the same state.
+/// Throughput of `threads` threads relative to one thread. Rounds alternate, so that both see the machine in the same
+/// state.
 fn side_by_side(bench: &Bench<'_>, threads: usize) -> Result<f64> {
     bench.start_figure();
     if threads <= 1 {

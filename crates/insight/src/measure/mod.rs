@@ -80,9 +80,9 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
     Ok(ceilings)
 }
 
-/// Syncs a file and asks the system to drop it from the page cache; `false` if that is not supported (all systems
-/// except Linux) or the file cannot be opened. The request is a hint: only reading the file shows whether it was
-/// followed ([`polyhaul_trace::Recording::used`]).
+/// Syncs a file and asks the system to drop it from the page cache. Returns `false` if this is not supported (on all
+/// systems except Linux) or if the file cannot be opened. The request is a hint: only reading the file shows whether
+/// the system followed it ([`polyhaul_trace::Recording::used`]).
 pub fn forget_cached(file: &Path) -> bool {
     let Ok(file) = std::fs::File::open(file) else { return false };
     let _ = file.sync_data();
@@ -177,7 +177,7 @@ pub fn per_second(count: u64, elapsed: Duration) -> f64 {
     count as f64 / elapsed.as_secs_f64().max(1e-9)
 }
 
-/// Median, the upper one of two; 0 if empty.
+/// Median: the middle value, or the upper of the two middle values; 0 if empty.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)

@@ -1,7 +1,7 @@
 //! Identifies the machine and the disk of a folder in words that are stable between runs.
 //!
-//! They are the key of stored figures. Only reads system information; never measures and never fails: missing parts are
-//! omitted.
+//! Stored figures are keyed by these words. Only reads system information; never measures and never fails: missing
+//! parts are omitted.
 
 use polyhaul_model::printable::printable;
 use polyhaul_pipeline::machine::cores;
@@ -24,14 +24,15 @@ pub(super) fn machine() -> String {
     words.trim_end_matches([',', ' ']).to_owned()
 }
 
-/// Reads the start of a file: the first processor suffices, and the list is slow to read on systems with many.
+/// Reads the start of a file. The first processor suffices, and the list is slow to read on systems with many
+/// processors.
 fn head(path: &str) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(HEAD_BYTES).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Processor name in `/proc/cpuinfo`. Arm has part numbers instead.
+/// Processor name in `/proc/cpuinfo`. On Arm, it contains a part number instead.
 fn processor(text: &str) -> Option<&str> {
     let of = |key: &str| text.lines().filter_map(|line| line.split_once(':')).find(|(name, _)| name.trim() == key);
     let (_, name) = of("model name").or_else(|| of("CPU part"))?;
@@ -60,8 +61,8 @@ fn device_numbers(device: u64) -> String {
     format!("{major}:{minor}")
 }
 
-/// Type and source of the file system with these device numbers; otherwise of the nearest mount point above `folder`,
-/// since btrfs subvolumes have their own numbers.
+/// Type and source of the file system with these device numbers or, if there is none, of the nearest mount point above
+/// `folder`, since btrfs subvolumes have their own numbers.
 #[cfg(any(target_os = "linux", test))]
 fn mount<'a>(mounts: &'a str, numbers: &str, folder: &Path) -> Option<(&'a str, &'a str)> {
     let lines = || mounts.lines().filter_map(mounted);

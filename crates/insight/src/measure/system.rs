@@ -4,13 +4,13 @@
 use std::fs::File;
 use std::io;
 
-/// Reads at `offset` without changing the file position; may return less than requested.
+/// Reads at `offset` without changing the file position. May read less than requested.
 #[cfg(unix)]
 pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, out, offset)
 }
 
-/// Reads at `offset`; may return less than requested.
+/// Reads at `offset`. May read less than requested.
 #[cfg(windows)]
 pub(super) fn read_at(file: &File, out: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, out, offset)
@@ -34,7 +34,7 @@ mod linux {
         let _ = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     }
 
-    /// Switches direct I/O, which bypasses the page cache; `false` if the file system refuses.
+    /// Switches direct I/O, which bypasses the page cache, on or off. Returns `false` if the file system refuses.
     pub(crate) fn set_direct(file: &File, direct: bool) -> bool {
         let descriptor = file.as_raw_fd();
         // SAFETY: the descriptor stays open while `file` is borrowed; `F_GETFL` and `F_SETFL` take and return only

@@ -1,6 +1,6 @@
 //! Exports time series of a trace as counters: bytes, chunks, cores, memory, threads.
 //!
-//! Bytes and chunks come from spans, at the end of each call; the rest comes from samples. Computes sums, evaluates
+//! Bytes and chunks come from spans, at the end of each call; the rest comes from samples. Computes sums but evaluates
 //! nothing.
 
 use super::Events;
@@ -10,7 +10,7 @@ use std::io;
 
 /// Divisor of the recording's duration for the minimum distance of counter values: finer than screen resolution.
 const STEPS: u64 = 10_000;
-/// Number of files with counters of their own.
+/// Maximum number of files with their own counters.
 const FILES: usize = 8;
 
 /// Writes all counters that ever exceed 0.

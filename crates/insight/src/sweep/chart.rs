@@ -1,7 +1,7 @@
-//! Chart of a sweep: seconds over rate, both logarithmic, a panel per thread count.
+//! Chart of a sweep: seconds against rate, both logarithmic, with a panel per thread count.
 //!
-//! Measured curves are lines with dots, predicted ones are dashed. The unthrottled page cache and the disk have columns
-//! of their own on the right. Only positions are computed here.
+//! Measured curves are lines with dots, and predicted curves are dashed lines. The unthrottled page cache and the disk
+//! have their own columns on the right. Only positions are computed here.
 
 use super::{Device, Sweep};
 use crate::chart::{Anchor, Picture, log_marks};
@@ -27,7 +27,7 @@ const MARK: &str = "#8b929c";
 /// Colors that differ in lightness as well as hue.
 const COLORS: [&str; 6] = ["#1c1f24", "#d1622b", "#2f6fb7", "#1a936f", "#b5509c", "#e0a21b"];
 
-/// Draws the chart.
+/// Draws a sweep as an SVG document.
 pub(super) fn svg(sweep: &Sweep) -> String {
     let threads = sweep.threads();
     let columns = threads.len().clamp(1, 2);

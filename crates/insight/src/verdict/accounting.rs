@@ -13,10 +13,10 @@ use polyhaul_trace::{FileUse, Lane, Phase, Recording, Totals};
 const FROM_DISK: f64 = 0.1;
 /// Calls count as small reads if there are more than this multiple of the calls needed with full blocks.
 const MANY_CALLS: u64 = 2;
-/// Share of a container's CPU quota from which on the quota counts as exhausted: the rest is lost at the ends of
+/// Minimum used share of a container's CPU quota for the quota to count as exhausted. The rest is lost at the ends of
 /// scheduling periods.
 const USED_UP: f64 = 0.9;
-/// Time lost to other programs below this share of the work's time is noise.
+/// Time without a core up to this share of the time that needs a core is noise.
 const NOISE: f64 = 0.1;
 
 /// Thread time per cause, in nanoseconds.
@@ -27,7 +27,7 @@ pub(super) struct Account {
     whole: f64,
     /// Threads requested for the job.
     pub(super) threads: usize,
-    /// Share of file bytes read from a disk instead of the page cache, as far as known; 0 if negligible.
+    /// Share of file bytes read from a disk instead of the page cache; 0 if negligible, 1 if unknown.
     pub(super) cold: f64,
     /// Share of the time in which threads computed, as opposed to waiting or being in calls.
     pub(super) at_work: f64,
@@ -140,7 +140,7 @@ impl Account {
                 self.give(phase, time + waited, divided);
                 continue;
             }
-            // While others wait, the time of the thread itself is also a cost of serialization.
+            // While other threads wait, the time of the thread itself is also a cost of serialization.
             let serial = if others > 0.0 { (waited / (others * time)).min(1.0) } else { 0.0 };
             self.add(Bound::Serial, waited + serial * time);
             self.give(phase, (1.0 - serial) * time, divided);
@@ -191,9 +191,9 @@ fn own(totals: &Totals, lane: Lane) -> f64 {
 
 /// Time of threads blocked by serial work, by lane. `idle` is the time of missing threads.
 ///
-/// One thread can block at most all others. A waiting thread records the reason when it starts to wait, but the reason
-/// may change before it wakes up, so waiting beyond that maximum is distributed over lanes that could have blocked
-/// more.
+/// One thread can block at most all other threads. A waiting thread records the reason when it starts to wait, but the
+/// reason may change before it wakes up, so waiting beyond that maximum is distributed over lanes that could have
+/// blocked more.
 fn held(totals: &Totals, threads: usize, idle: f64) -> [(Lane, f64); 3] {
     let max_ns = |lane| (threads - 1) as f64 * own(totals, lane);
     let waits = [
@@ -241,7 +241,8 @@ fn waiting(seen: &Recording, passes: impl Fn(&FileUse) -> bool) -> f64 {
     seen.files.iter().filter(|file| passes(file)).map(|file| file.calls.waiting_ns as f64).sum()
 }
 
-/// Share of file bytes that came from a disk; 0 if it is below [`FROM_DISK`], 1 if the system does not report it.
+/// Share of file bytes that came from a disk. Returns 0 if it is below [`FROM_DISK`], and 1 if the system does not
+/// report it.
 fn cold(seen: &Recording) -> f64 {
     let from_disk = seen.used.and_then(|used| used.disk_read_bytes);
     let files = seen.files.iter().filter(|file| !file.is_output && file.is_file);
@@ -262,7 +263,7 @@ pub(super) fn is_piped(seen: &Recording) -> bool {
     of(true) > of(false)
 }
 
-/// Divides reading into cached reads, and disk or pipe.
+/// Divides reading into cached reads, and reads from disks and pipes.
 fn reading(seen: &Recording, is_cold: bool) -> CauseShares {
     let is_cached = |file: &FileUse| file.is_memory || file.is_file && !is_cold;
     let cached = waiting(seen, |file| file.phase == Phase::Read && is_cached(file));
@@ -297,7 +298,7 @@ fn host(seen: &Recording, totals: &Totals, threads: usize, cores: usize) -> Caus
     vec![(Bound::SmallReads, small), (Bound::Locks, locks), (Bound::Host, 1.0 - small - locks)]
 }
 
-/// Returns whether a host returned much less per call than requested, so that many more calls were needed.
+/// Returns whether a host returned so little per call that many more calls were needed than with full blocks.
 pub(super) fn has_small_reads(file: &FileUse) -> bool {
     let needed = file.calls.bytes / BLOCK_BYTES as u64 + 1;
     let with_bytes = file.calls.calls - file.calls.calls_by_size[0];
@@ -306,8 +307,8 @@ pub(super) fn has_small_reads(file: &FileUse) -> bool {
 
 /// Time of host calls that waited for each other, including the calls they waited for, in nanoseconds.
 ///
-/// A call that starts while no other runs takes its normal time. If calls that overlap others take longer without using
-/// a core, they queue for an exclusive resource. With more threads than cores they queue for cores, and nothing can be
+/// A call that starts while no other call runs takes its normal time. If overlapping calls take longer without using a
+/// core, they queue for an exclusive resource. With more threads than cores, they queue for cores, and nothing can be
 /// concluded.
 fn queued(seen: &Recording, threads: usize, cores: usize) -> f64 {
     let alone = seen.host_alone;

@@ -1,7 +1,7 @@
 //! Generates advice for a job: changes that would help, with the gain, and changes that would not.
 //!
-//! Gains are computed with the model of `best` and one thing changed; small gains are omitted. Assumptions (compression
-//! ratios) are stated. The bottleneck itself is determined elsewhere.
+//! Each gain is computed with the model in `best` and a single change; small gains are omitted. Assumptions
+//! (compression ratios) are stated. The bottleneck itself is determined elsewhere.
 
 use super::accounting::{Account, has_small_reads, is_piped};
 use super::best::{Cost, Model};
@@ -19,9 +19,9 @@ const WORTH: f64 = 1.1;
 const PACKED: [(Codec, f64); 3] = [(Codec::Zstd, 0.30), (Codec::Gzip, 0.32), (Codec::Lz4, 0.45)];
 /// Size of binary data relative to text.
 const BINARY: f64 = 0.5;
-/// Share of the time from which on cores count as busy.
+/// Minimum share of the time in which threads compute for cores to count as busy.
 const AT_WORK: f64 = 0.8;
-/// Share of the machine's rate from which on writing counts as limited by it.
+/// Writing counts as limited by the machine if it reaches at least this share of the machine's rate.
 const AT_RATE: f64 = 0.5;
 
 /// Input for advice about a job.
@@ -122,14 +122,14 @@ fn not_measured(facts: &Facts, ceilings: Option<&Ceilings>) -> Option<&'static s
 }
 
 impl AdviceJob<'_> {
-    /// Speedup of the job if a part that took `now` seconds takes `then`; `None` if too small.
+    /// Speedup of the job if a part that took `now` seconds takes `then`, or `None` if it is too small.
     fn gain(&self, now: f64, then: f64) -> Option<f64> {
         let left = (self.seconds - now).max(0.0) + then;
         let gain = if left > 0.0 { self.seconds / left } else { 0.0 };
         (gain >= WORTH).then_some(gain)
     }
 
-    /// Speedup if a share of the cores' time shrinks by the factor `then`.
+    /// Speedup if the part of the job with this share of the cores' time takes `then` times as long.
     fn gain_of_share(&self, share: f64, then: f64) -> Option<f64> {
         self.gain(share * self.seconds, share * then * self.seconds)
     }
@@ -275,7 +275,7 @@ impl AdviceJob<'_> {
             .then(|| format!("more threads would not help: writing runs at {percent:.0} % of {whose}"))
     }
 
-    /// The reads, with `change` applied to those compressed with `codec`.
+    /// The reads, with `change` applied to reads compressed with `codec`.
     fn without(&self, codec: Codec, change: impl Fn(&Moved) -> Moved) -> Vec<Moved> {
         let list = self.facts.reads.iter();
         list.map(|moved| if moved.codec == Some(codec) { change(moved) } else { moved.clone() }).collect()

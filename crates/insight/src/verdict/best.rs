@@ -36,10 +36,10 @@ impl<'a> Model<'a> {
         speed(self.ceilings, threads)
     }
 
-    /// Cost of reading; `None` if a rate is unknown.
+    /// Cost of reading, or `None` if a rate is unknown.
     ///
-    /// Only decompression that was observed to run in parallel counts as parallel: whether more of it could have is
-    /// unknown.
+    /// Only decompression that was observed to run in parallel counts as parallel, since it is unknown whether more of
+    /// it could have run in parallel.
     pub(super) fn read(&self, list: &[Moved]) -> Option<Cost> {
         let reading = Reading::from_moved(list, self.ceilings)?;
         let bytes = list.iter().map(|moved| moved.bytes).sum();
@@ -47,7 +47,7 @@ impl<'a> Model<'a> {
         Some(reading.cost(reading.streams.min(self.lone * reading.unpack), disk))
     }
 
-    /// Cost of writing; `None` if a rate is unknown.
+    /// Cost of writing, or `None` if a rate is unknown.
     pub(super) fn write(&self, list: &[Moved]) -> Option<Cost> {
         let mut sum = Cost::default();
         for moved in list {
@@ -94,8 +94,9 @@ fn transform(seen: &Recording, account: &Account) -> f64 {
     (alone + side / account.threads as f64) / seen.elapsed_ns.max(1) as f64
 }
 
-/// Best time for all bytes moved, in seconds; `None` if unknown or too short to compare. Capped at the actual time,
-/// which was evidently possible.
+/// Best time for all bytes moved, in seconds, or `None` if it is unknown or too short to compare, or if more than
+/// [`UNKNOWN_WORK`] of the time was spent transforming or drawing. Capped at the actual time, which was evidently
+/// possible.
 pub(super) fn seconds(seen: &Recording, facts: &Facts, account: &Account, ceilings: &Ceilings) -> Option<f64> {
     if transform(seen, account) > UNKNOWN_WORK {
         return None;

@@ -18,9 +18,9 @@ use polyhaul_trace::Recording;
 use std::fmt;
 use std::time::Duration;
 
-/// Share above which a cause leads regardless of the others.
+/// Share above which a cause leads regardless of the other causes.
 const CLEAR: f64 = 0.40;
-/// Share above which a cause leads if it exceeds the next one by the factor [`LEAD`].
+/// Share above which a cause leads if it exceeds the next cause by the factor [`LEAD`].
 const FAIR: f64 = 0.25;
 /// Ratio to the next cause that counts as a lead.
 const LEAD: f64 = 1.3;
@@ -48,13 +48,13 @@ pub enum Bound {
     Decompress,
     /// Compression.
     Compress,
-    /// Parsing text or bytes to values.
+    /// Parsing text or bytes into values.
     Parse,
-    /// Storing values into the arrays of a model.
+    /// Storing values in the arrays of a model.
     Build,
-    /// Decoding stored bytes to pixels.
+    /// Decoding stored bytes into pixels.
     Decode,
-    /// Encoding pixels to stored bytes or blocks.
+    /// Encoding pixels into stored bytes or blocks.
     Encode,
     /// Formatting values as text or bytes.
     Format,
@@ -62,7 +62,7 @@ pub enum Bound {
     Transform,
     /// Rendering pictures.
     Draw,
-    /// Work of one thread while the others had to wait.
+    /// Work of one thread while the other threads had to wait.
     Serial,
     /// The memory limit, which allowed fewer threads than requested.
     Memory,
@@ -104,13 +104,13 @@ pub struct Verdict {
     pub bound: Bound,
     /// The bottleneck in words: `parsing`, `piped input`, `the read latency of 5 ms`.
     pub limit: String,
-    /// Its share of the cores' time, 0 to 1; 0 if no cause leads.
+    /// The bottleneck's share of the cores' time, 0 to 1; 0 if no cause leads.
     pub share: f64,
     /// Duration of the job in seconds.
     pub seconds: f64,
-    /// Uncompressed bytes per second, read or written, whichever are more.
+    /// Uncompressed bytes read or written per second, whichever is more.
     pub bytes_per_second: f64,
-    /// Best time of this machine for the same bytes, in seconds; `None` if its ceilings are unknown, the job is too
+    /// Best time of this machine for the same bytes, in seconds, or `None` if its ceilings are unknown, the job is too
     /// small to compare, or more than a tenth of its time was spent transforming or drawing.
     pub best_possible_seconds: Option<f64>,
     /// Ratio of the duration to the best time.
@@ -202,7 +202,7 @@ impl Verdict {
         self.seconds >= TELLING_SECONDS && attributed(&self.causes) >= TELLING
     }
 
-    /// Causes in whole percent that add up to 100, largest first. Causes that round to 0 are omitted.
+    /// Causes as whole percentages that add up to 100, largest first. Causes that round to 0 are omitted.
     pub fn percents(&self) -> Vec<(Bound, u32)> {
         let mut parts: Vec<_> = self.causes.iter().map(|&(bound, share)| (bound, share * 100.0)).collect();
         let whole = |part: f64| part.max(0.0) as u32;
@@ -236,7 +236,7 @@ impl Verdict {
         format!("no single cause: {}", parts.collect::<Vec<_>>().join(", "))
     }
 
-    /// Distance from the machine's best: `1.3× slower than this machine's best (210 ms)`.
+    /// Distance from the machine's best, if known: `1.3× slower than this machine's best (210 ms)`.
     pub fn distance(&self) -> Option<String> {
         let times = self.times_off?;
         let best = seconds(self.best_possible_seconds?);
@@ -261,7 +261,7 @@ fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
     (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
 }
 
-/// One line:
+/// Formats the verdict on one line:
 /// `390 MB/s, limited by parsing (82 % of the cores' time); 1.3× slower than this machine's best (210 ms)`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,15 +9,15 @@ pub(crate) const BLOCK: usize = 1024;
 /// Values of a block.
 type Numbers = [f64; BLOCK];
 
-/// Evaluates steps; reuses its memory for all blocks.
+/// Evaluates steps. Reuses its memory for all blocks.
 #[derive(Default)]
 pub(crate) struct Bench {
     stack: Vec<Box<Numbers>>,
 }
 
 impl Bench {
-    /// Evaluates at most [`BLOCK`] rows and returns their results; as conditions, results other than 0 are true.
-    /// `column` fills in the values of the column with the given index.
+    /// Evaluates at most [`BLOCK`] rows and returns their results. If the steps form a condition, results other than 0
+    /// are true. `column` fills in the values of the column with the given index.
     pub(crate) fn evaluate(&mut self, steps: &[Step], rows: usize, column: impl Fn(usize, &mut [f64])) -> &[f64] {
         let mut top = 0;
         for step in steps {

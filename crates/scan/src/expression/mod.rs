@@ -15,7 +15,7 @@
 //! All numbers are `f64`; integers above 2^53 are rounded. Comparisons with NaN are false, except `!=`. `%` has the
 //! sign of its first operand, as in C.
 //!
-//! `token`: tokenizes the text. `parse`: compiles tokens to steps. `evaluate`: runs steps over blocks of rows.
+//! `token`: tokenizes the text. `parse`: compiles tokens into steps. `evaluate`: runs steps over blocks of rows.
 
 mod evaluate;
 mod parse;
@@ -50,7 +50,7 @@ pub struct Expression {
     steps: Arc<[Step]>,
     /// The columns, each with the range of the text that first refers to it.
     columns: Arc<[(ColumnRef, Range<usize>)]>,
-    /// Whether [`Expression::and`] created the filter, so that another `and` needs no parentheses around it.
+    /// Whether [`Expression::and`] created the filter. If so, another `and` adds no parentheses around it.
     is_joined: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Expression {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnRef {
     Name(String),
-    /// Column index, from 0.
+    /// Column index, starting at 0.
     Index(usize),
 }
 
@@ -115,7 +115,7 @@ impl Expression {
         })
     }
 
-    /// Whether the filter may use a column of this name; a column referred to by index may have any name.
+    /// Whether the filter may use a column with this name. A column referred to by index may have any name.
     pub fn wants(&self, name: &str) -> bool {
         self.columns.iter().any(|(column, _)| match column {
             ColumnRef::Name(column) => column == name,

@@ -1,4 +1,4 @@
-//! Compiles tokens to steps, by recursive descent over the grammar of [`super`].
+//! Compiles tokens into steps, by recursive descent over the grammar in [`super`].
 
 use super::token::{Token, TokenKind, tokens};
 use super::{ColumnRef, Expression, One, Step, Two};
@@ -31,7 +31,7 @@ const COMPARISONS: [(&str, Two); 6] = [
 ];
 const SUMS: [(&str, Two); 2] = [("+", Two::Add), ("-", Two::Subtract)];
 const PRODUCTS: [(&str, Two); 3] = [("*", Two::Multiply), ("/", Two::Divide), ("%", Two::Remainder)];
-/// Pseudo-function that refers to a column by index, from 0.
+/// Pseudo-function that refers to a column by index, starting at 0.
 const BY_INDEX: &str = "column";
 
 /// The type of an operand.

@@ -25,7 +25,7 @@ pub(super) enum TokenKind {
 /// Longer operators come before their prefixes.
 const SIGNS: [&str; 14] = ["<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "%", "(", ")", ","];
 
-/// Operators of other languages, and the equivalent here.
+/// Operators of other languages, and their equivalents here.
 const FOREIGN: [(&str, &str); 7] =
     [("&&", "and"), ("&", "and"), ("||", "or"), ("|", "or"), ("!", "not"), ("=", "=="), ("<>", "!=")];
 

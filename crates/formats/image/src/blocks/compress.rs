@@ -35,9 +35,9 @@ const PIECE_PIXELS: usize = 1 << 14;
 ///
 /// BC1, BC3, BC4, BC5, BC6H and BC7 are encoded by Intel's ISPC texture compressor, on x86-64 and AArch64 with Linux
 /// (GNU), macOS and Windows (MSVC). BC1 is written without alpha. A texture with one channel stores the first channel
-/// of the image; with two channels, red and green, or gray and alpha. Samples are rounded to the nearest 8-bit value;
-/// BC6H and plain floats store linear light, whatever the color space of the image. The result does not depend on the
-/// number of threads.
+/// of the image; with two channels, red and green, or gray and alpha. Samples are rounded to the nearest 8-bit value,
+/// or 16-bit value for plain 16-bit pixels. BC6H and plain floats store linear light, whatever the color space of the
+/// image. The result does not depend on the number of threads.
 ///
 /// ```
 /// use polyhaul_model::{Channels, Encoding, Image, Samples};
@@ -53,9 +53,9 @@ const PIECE_PIXELS: usize = 1 << 14;
 ///
 /// # Errors
 /// [`ErrorKind::Usage`] if there are no levels, if an image is empty or inconsistent, if a level does not have half the
-/// size of the previous one, or if plain pixels do not have 1, 2 or 4 channels; [`ErrorKind::Unsupported`] for BC2 and
-/// signed blocks, and for all blocks on other systems; [`ErrorKind::Cancelled`] if the job was cancelled;
-/// [`ErrorKind::Memory`] if there is not enough memory.
+/// size of the previous level, or if plain pixels do not have 1, 2 or 4 channels; [`ErrorKind::Unsupported`] for BC2
+/// and signed blocks, and for all blocks on systems not listed above; [`ErrorKind::Cancelled`] if the job was
+/// cancelled; [`ErrorKind::Memory`] if there is not enough memory.
 pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, run: &RunOptions) -> Result<Texture> {
     let Some(first) = levels.first() else {
         return Err(Error::new(ErrorKind::Usage, "a texture needs at least one image"));
@@ -245,7 +245,7 @@ impl BlockScratch {
 }
 
 impl BlockLayout {
-    /// Returns the channels to convert pixels to; `None` to pick the first channels.
+    /// Returns the channels to convert pixels to, or `None` to pick the first channels.
     fn target(self, from: Channels) -> Option<Channels> {
         match self.channels {
             4 => Some(Channels::Rgba),
@@ -278,7 +278,7 @@ fn is_opaque(image: &Image, pixels: &[u8]) -> bool {
         || pixels.as_chunks::<4>().0.iter().fold(255, |common_bits, pixel| common_bits & pixel[3]) == 255
 }
 
-/// Copies the first samples of each pixel; missing ones repeat the last sample.
+/// Copies the first samples of each pixel. Missing samples repeat the last sample.
 fn pick<T: Copy>(from: &[T], size: usize, to: &mut [T], count: usize) {
     for (from, to) in from.chunks_exact(size).zip(to.chunks_exact_mut(count)) {
         for (number, to) in to.iter_mut().enumerate() {

@@ -19,10 +19,10 @@ const SHARE_PIXELS: usize = 64 << 10;
 
 /// Decodes an image of a texture: index `image` in mip level `level`, in storage order (by layer, face and slice).
 ///
-/// - BC1, BC2, BC3, BC7 and plain pixels with four channels become RGBA; BC4 and plain pixels with one channel, gray;
-///   BC5 and plain pixels with two channels, red and green with a blue of 0; BC6H, RGB.
-/// - Samples have 8 bits, or 16 bits for plain pixels with 16-bit samples. Floats of any size and signed values become
-///   floats; signed values become floats from -1 to 1.
+/// - BC1, BC2, BC3, BC7 and plain pixels with four channels become RGBA. BC4 and plain pixels with one channel become
+///   gray. BC5 and plain pixels with two channels become RGB with a blue of 0. BC6H becomes RGB.
+/// - Samples have 8 bits, or 16 bits for plain pixels with 16-bit samples. Floats of any size become 32-bit floats, and
+///   so do signed BC4 and BC5, from -1 to 1.
 ///
 /// ```
 /// use polyhaul_model::{Encoding, Samples, Texture};
@@ -106,7 +106,8 @@ struct BlockGrid<'a> {
 }
 
 impl BlockGrid<'_> {
-    /// Decodes all blocks. Decoded pixels have `from` samples, and pixels of the image `to`; additional samples are 0.
+    /// Decodes all blocks. Decoded pixels have `from` samples, and pixels of the image have `to` samples; additional
+    /// samples are 0.
     fn decode<T: Copy + Default + Send>(
         &self,
         from: usize,
@@ -169,7 +170,7 @@ impl BlockGrid<'_> {
     }
 }
 
-/// Initializes memory.
+/// Initializes memory with default values.
 fn cleared<T: Copy + Default>(slots: &mut [MaybeUninit<T>]) -> &mut [T] {
     slots.fill(MaybeUninit::new(T::default()));
     // SAFETY: `fill` has just written every element, and `MaybeUninit<T>` has the layout of `T`.

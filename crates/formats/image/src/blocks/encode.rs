@@ -1,9 +1,9 @@
 //! Encodes rows of blocks with Intel's ISPC texture compressor.
 //!
-//! Only this file uses the library, and calls its kernels directly, without the library's wrappers, whose C++ code
-//! needs the C++ runtime. Each call compresses one row of blocks; a block depends only on its own pixels. The kernels
-//! dispatch on the CPU: AVX2 and AVX-512 produce the same bytes, and CPUs without AVX2 round a few percent of blocks
-//! differently. `compress` prepares the pixels.
+//! Only this file uses the library. It calls the kernels directly, because the library's wrappers are written in C++
+//! and need the C++ runtime. Each call compresses one row of blocks; a block depends only on its own pixels. The
+//! kernels dispatch on the CPU: AVX2 and AVX-512 produce the same bytes, and CPUs without AVX2 round a few percent of
+//! blocks differently. `compress` prepares the pixels.
 
 use super::compress::BlockQuality;
 use polyhaul_model::Encoding;
@@ -25,7 +25,7 @@ pub(super) struct Strip<'a> {
 /// Alignment of pixels in bytes: the kernels read them as 32-bit integers.
 pub(super) const ALIGNED: usize = 4;
 
-/// Returns the kernel's samples per pixel and bytes per sample; `None` for encodings without a kernel.
+/// Returns the kernel's samples per pixel and bytes per sample, or `None` for encodings without a kernel.
 pub(super) fn kernel_input(encoding: Encoding) -> Option<(usize, usize)> {
     match encoding {
         Encoding::Bc1 | Encoding::Bc3 | Encoding::Bc7 => Some((4, 1)),

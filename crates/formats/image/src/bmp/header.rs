@@ -152,7 +152,7 @@ impl BmpRaw<'_, '_> {
         }
     }
 
-    /// Reads the masks, which are part of the second header or follow it; in the latter case there are `count`.
+    /// Reads the masks, which are part of the second header or follow it. In the latter case, there are `count` masks.
     fn masks(&mut self, bits: usize, count: usize) -> Result<BmpPixels> {
         if self.size == INFO_BYTES {
             let masks = self.pieces.take(4 * count, "channel masks")?;

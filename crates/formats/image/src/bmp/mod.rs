@@ -2,13 +2,13 @@
 //!
 //! Choices where programs interpret BMP files differently:
 //!
-//! - Pixels have alpha if the header declares that masks are used, and there is one for alpha: in a header of at least
-//!   56 bytes, or after a header of 40 bytes with compression 6. Otherwise the last byte of 32-bit pixels is ignored.
+//! - Pixels have alpha if the header declares masks and there is a mask for alpha: in a header of at least 56 bytes, or
+//!   after a header of 40 bytes with compression 6. Otherwise, the last byte of 32-bit pixels is ignored.
 //! - Samples have 8 bits, or 16 bits if a channel mask has more than 8 bits, rounded to nearest.
 //! - Pixels skipped by runs (RLE) have the first color of the palette, or are black without a palette. A run that
-//!   exceeds its row is cut, as in all common readers (`cut-run`). A move outside of the image and an index outside of
-//!   the palette are errors.
-//! - With the OS/2 2 header (16 to 39 or 64 bytes), compression 4 is RLE with 24 bits.
+//!   extends past the end of its row is truncated, as in all common readers (`cut-run`). A delta that moves outside the
+//!   image and an index outside the palette are errors.
+//! - With the OS/2 2 header (16 to 39 or 64 bytes), compression 4 is RLE24.
 //! - Pixels start at the offset in the file header. An embedded ICC profile is kept; other color spaces are ignored.
 //! - Embedded JPEG and PNG and Huffman coding are not supported.
 //!

@@ -15,7 +15,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
-/// Reads a BMP file; also returns the number of threads used.
+/// Reads a BMP file. Also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
     let header = header::read(&mut pieces, &options.limits)?;
@@ -57,7 +57,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((image, threads))
 }
 
-/// Reads the profile after the pixels, and finishes the input. A profile elsewhere or a truncated one is ignored.
+/// Reads the profile after the pixels, and finishes the input. Ignores a truncated profile, and a profile that starts
+/// before the end of the pixels.
 fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
     let mut profile = ColorProfile::default();
     if let Some((offset, size)) = header.profile
@@ -123,7 +124,8 @@ fn read_rows<'a, T: Copy + Send>(
     let stride = row_bits.div_ceil(32) * 4;
     let rows = ImageRows { bytes: pieces.bytes(), body: *body, stride, used, cut: &cut };
     let end = rows.end(*height);
-    // Indices are checked while rows are read, so that an invalid one is reported first, as for streams.
+    // Indices are checked while rows are read, so that an invalid index is reported before a truncated file, as for
+    // streams.
     if !matches!(pixels, BmpPixels::Mapped(_))
         && let Some(len) = rows.bytes.len()
         && len < end
@@ -138,8 +140,8 @@ fn read_rows<'a, T: Copy + Send>(
 }
 
 impl BmpPalette {
-    /// Expands packed indices, most significant bits first, to colors. On error, returns the position of the first byte
-    /// with an index outside the palette.
+    /// Expands packed indices, most significant bits first, into colors. On error, returns the position of the first
+    /// byte with an index outside the palette.
     fn expand(&self, from: &[u8], to: &mut [MaybeUninit<u8>]) -> std::result::Result<(), usize> {
         let per_byte = 8 / self.bits;
         let mask = (1_u32 << self.bits) - 1;

@@ -63,7 +63,7 @@ impl<'h, 'a> Runs<'h, 'a> {
         self.row.len() / self.size()
     }
 
-    /// Decodes all rows; returns the input.
+    /// Decodes all rows. Returns the input.
     pub fn read(mut self, raster: &Raster<u8>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Pieces<'a>> {
         self.read_rows(raster)?;
         if let Some((at, count)) = self.cut_runs {

@@ -102,7 +102,7 @@ pub(super) fn texels(number: u32) -> Option<(Texels, ColorSpace)> {
     })
 }
 
-/// Returns the number of a format; `None` if DXGI does not define one.
+/// Returns the DXGI format of an encoding with a color space, or `None` if there is none.
 pub(super) fn number(encoding: Encoding, color_space: ColorSpace) -> Option<u32> {
     SAME.iter().find(|row| (row.1, row.2) == (encoding, color_space)).map(|row| row.0)
 }

@@ -1,4 +1,4 @@
-//! Parses both headers of a DDS file (Microsoft, `DDS_HEADER` and `DDS_HEADER_DXT10`).
+//! Parses the DDS header and the DX10 header of a DDS file (Microsoft, `DDS_HEADER` and `DDS_HEADER_DXT10`).
 //!
 //! | offset | bytes | |
 //! |---|---|---|
@@ -179,7 +179,7 @@ fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(Pi
     }
     // DDS_ALPHA_MODE_PREMULTIPLIED; the upper bits are reserved.
     let premultiplied = word(more, 16) & 7 == 2;
-    // If the dimension is missing, the older header decides.
+    // If the dimension is missing, the DDS header decides.
     let is_volume = dimension == 4 || dimension < 2 && caps2 & IS_VOLUME != 0;
     // DDS_RESOURCE_MISC_TEXTURECUBE.
     let is_cube = word(more, 8) & 4 != 0;
@@ -191,7 +191,7 @@ fn newer(more: &[u8; MORE_BYTES], caps2: u32, pieces: &Pieces<'_>) -> Result<(Pi
             let fewer = counts_faces.then_some(FewerPictures { layers: layers / 6, faces: 6 });
             DdsShape { layers, faces: 6, is_volume, fewer }
         }
-        // Only the older header declares a cube map.
+        // Only the DDS header declares a cube map.
         (false, true) if counts_faces => DdsShape { layers: layers / 6, faces: 6, is_volume, fewer: None },
         (false, true) => DdsShape { layers, faces: 6, is_volume, fewer: Some(FewerPictures { layers, faces: 1 }) },
         (false, false) => DdsShape { layers, faces: 1, is_volume, fewer: None },
@@ -224,7 +224,7 @@ fn older(header: &[u8; HEADER_BYTES], pieces: &mut Pieces<'_>) -> Result<PixelFo
     Ok(by_masks(bits as usize / 8, masks, is_brightness(flags, masks)))
 }
 
-/// Returns whether a single channel is luminance. Some programs also set the flag for colors.
+/// Returns whether pixels store luminance instead of colors. Some programs also set the flag for colors.
 fn is_brightness(flags: u32, [red, green, blue, _]: [u32; 4]) -> bool {
     flags & IS_LUMINANCE != 0 && (green | blue == 0 || red == green && red == blue)
 }

@@ -2,28 +2,27 @@
 //!
 //! Choices where programs interpret DDS files differently:
 //!
-//! - The older header does not declare sRGB: BC1 to BC3 and pixels with up to 8 bits per channel are read as sRGB,
-//!   everything else as linear, including one or two channels not declared as luminance. The newer header (`DX10`)
-//!   declares it.
+//! - Files without a DX10 header do not declare sRGB: BC1 to BC3 and pixels with up to 8 bits per channel are read as
+//!   sRGB, everything else as linear, including one or two channels not declared as luminance.
 //! - Rows have no padding, regardless of the pitch.
 //! - The number of mip levels is used even if its flag is not set; 0 means one level.
 //! - `DXT2` and `DXT4` are BC2 and BC3 with premultiplied colors. `RXGB` is linear BC3 with red in alpha: its blocks
-//!   are decoded to plain pixels with red restored. `ATI2` and `A2XY` are BC5 with the first channel first.
+//!   are decoded into plain pixels with red restored. `ATI2` and `A2XY` are BC5 with the first channel first.
 //! - An array size of 0 is read as 1 (`array-size`), as in other readers.
 //! - Luminance (`DDPF_LUMINANCE`) may omit its masks, and may declare 8 bits for a 16-bit pixel.
-//! - Palettes (`DDPF_PALETTEINDEXED8`) have 256 entries of red, green, blue and alpha; if alpha is 0 in all of them and
+//! - Palettes (`DDPF_PALETTEINDEXED8`) have 256 entries of red, green, blue and alpha. If alpha is 0 in all entries and
 //!   not declared, colors are opaque.
 //! - Signed channels (`V8U8`, `Q8W8V8U8`, `V16U16`, SNORM formats) become floats from -1 to 1.
-//! - Read as an image, a texture is its first image in full size; other layers, faces, slices and mip levels are
-//!   dropped, with a warning each, which for mip levels is only a note, since they are derived data.
+//! - Reading a texture as an image returns its first image at full size. Other layers, faces, slices and mip levels are
+//!   dropped, each with a warning; for mip levels, it is only a note, since they are derived data.
 //! - Pixels without an encoding in the model (5-bit channels, BGR order, three channels) become RGBA: integers with 8
 //!   bits per channel, or 16 if a channel has more than 8, and floats for floats.
 //!
-//! Files are always written with the newer header: only that one declares sRGB and premultiplied colors, and every
+//! Files are always written with the DX10 header: only this header declares sRGB and premultiplied colors, and every
 //! reader of BC7 supports it.
 //!
-//! `header`: both headers. `dxgi`: the formats by number. `reader`, `writer`: the rest. Sources: Microsoft's
-//! "Programming Guide for DDS", `DDS_HEADER`, `DDS_HEADER_DXT10` and `DXGI_FORMAT`.
+//! `header`: the DDS header and the DX10 header. `dxgi`: the formats by number. `reader`, `writer`: the rest. Sources:
+//! Microsoft's "Programming Guide for DDS", `DDS_HEADER`, `DDS_HEADER_DXT10` and `DXGI_FORMAT`.
 
 mod dxgi;
 mod header;
@@ -38,7 +37,7 @@ pub fn looks_like_dds(bytes: &[u8]) -> bool {
     bytes.starts_with(b"DDS ")
 }
 
-/// Size of the older header, including the signature.
+/// Size of the DDS header, including the signature.
 const HEADER_BYTES: usize = 128;
 /// Size of the `DX10` header.
 const MORE_BYTES: usize = 20;

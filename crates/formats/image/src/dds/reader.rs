@@ -12,7 +12,7 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use std::sync::Arc;
 
-/// Reads the first layer, face and slice in full size.
+/// Reads the first layer, face and slice at full size.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let texture = texture(bytes, options, warnings)?;
@@ -54,7 +54,7 @@ fn with_red_in_place(mut texture: Texture, options: &RunOptions) -> Result<Textu
                 pixels.extend_from_slice(&[*red, *green, *blue, u8::MAX]);
             }
         }
-        // Later levels are still blocks; this level is not decoded again.
+        // Later levels still contain blocks; this level is not decoded again.
         texture.levels[number] = pixels.into();
     }
     Ok(Texture { levels: texture.levels, ..plain })

@@ -1,4 +1,4 @@
-//! Writes textures as DDS files, with the newer header.
+//! Writes textures as DDS files with the DX10 header.
 
 use super::{HEADER_BYTES, MORE_BYTES, dxgi};
 use crate::pieces;
@@ -10,8 +10,8 @@ use polyhaul_pipeline::write::Writing;
 /// Writes a texture.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] if no format number describes the texture: in DDS, BC4 to BC6H, and plain pixels other than
-/// 4 channels of 8 bits, can only be linear.
+/// [`ErrorKind::Usage`] if no DXGI format describes the texture: in DDS, BC4 to BC6H, and plain pixels other than those
+/// with four 8-bit channels, can only be linear.
 pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     let Some(number) = dxgi::number(texture.encoding, texture.color_space) else {
         let message = format!("DDS cannot store {:?} with color space {:?}", texture.encoding, texture.color_space);
@@ -31,7 +31,7 @@ pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, 
     pieces::write(slices, options, writing)
 }
 
-/// Builds both headers.
+/// Builds the DDS header and the DX10 header.
 fn header(texture: &Texture, number: u32) -> Result<Vec<u8>> {
     let count = |count: usize| count as u32;
     let is_plain = matches!(texture.encoding, Encoding::Plain { .. });
@@ -63,7 +63,7 @@ fn header(texture: &Texture, number: u32) -> Result<Vec<u8>> {
         if is_volume { count(texture.depth) } else { 0 },
         count(texture.levels.len()),
     ]);
-    // The pixel format: its size, DDPF_FOURCC, and the code of the newer header.
+    // The pixel format: its size, DDPF_FOURCC, and the FourCC of the DX10 header.
     words[19..22].copy_from_slice(&[32, 4, u32::from_le_bytes(*b"DX10")]);
     words[27..29].copy_from_slice(&[caps, caps2]);
     // Dimension 3 is 2D, 4 is 3D; flag 4 is a cube map; alpha mode 1 is straight, 2 premultiplied.

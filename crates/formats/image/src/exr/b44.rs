@@ -1,8 +1,8 @@
 //! Decodes B44 and B44A: blocks of 4 x 4 half floats in 14 bytes, or in 3 bytes if all are equal.
 //!
-//! The library used for the other compression methods does not decode these: its decoder overflows on damaged blocks,
-//! and does not support subsampled channels. The format is described in "Technical Introduction to OpenEXR". The output
-//! has the layout of an uncompressed block, in native byte order.
+//! The library for the other compression methods is not used for B44: its decoder overflows on damaged blocks and does
+//! not support subsampled channels. The format is described in "Technical Introduction to OpenEXR". The output has the
+//! layout of an uncompressed block, in native byte order.
 //!
 //! A block of 14 bytes is 112 bits, most significant first:
 //!
@@ -21,7 +21,7 @@ use exr::prelude::f16;
 use polyhaul_model::ChannelType;
 use polyhaul_model::error::{Error, Result};
 
-/// Pairs of reference and sample: the reference is the sample above, or in the first row the one to the left.
+/// Pairs of reference and sample. The reference is the sample above or, in the first row, the sample to the left.
 /// Differences are stored in this order, and each reference is decoded before it is used.
 const ORDER: [(usize, usize); 15] = [
     (0, 4),
@@ -45,7 +45,7 @@ const ORDER: [(usize, usize); 15] = [
 /// blocks.
 const FLAT: u8 = 13 << 2;
 
-/// Unpacks a block; `None` if its size is wrong.
+/// Unpacks a block. Returns `None` if its size is wrong.
 pub(super) fn unpack(channels: &[ExrChannel], packed: &[u8], rows: &ExrRows) -> Result<Option<Vec<u8>>> {
     let mut planes = Vec::with_capacity(channels.len());
     let mut rest = packed;
@@ -83,7 +83,7 @@ fn plain(rest: &mut &[u8], [width, height]: [usize; 2]) -> Result<Option<Vec<u8>
     Ok(Some(samples))
 }
 
-/// Decodes the samples of a channel of halves.
+/// Decodes the samples of a half-float channel.
 fn halves(rest: &mut &[u8], [width, height]: [usize; 2], is_linear: bool) -> Result<Option<Vec<u8>>> {
     let mut out = Vec::new();
     out.try_reserve_exact(2 * width * height).map_err(|_| Error::memory("a block"))?;
@@ -123,12 +123,12 @@ fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
             samples[to] = u32::from(samples[from]).wrapping_add(by) as u16;
         }
     }
-    // Stored samples sort like numbers: negative ones have all bits inverted, others the sign bit.
+    // Stored samples sort like numbers: negative samples have all bits inverted, other samples only the sign bit.
     Some(samples.map(|sample| if sample & 0x8000 == 0 { !sample } else { sample & 0x7FFF }))
 }
 
 /// Returns the value of a sample of a perceptually linear channel (`pLinear`): 8 times the natural logarithm of the
-/// stored value; 0 if undefined.
+/// stored value, or 0 if the logarithm is undefined.
 fn logarithm(bits: u16) -> u16 {
     let value = of_half(bits);
     if !value.is_finite() || value < 0.0 {

@@ -46,8 +46,8 @@ fn color_kind(image: &Image, place: usize, style: &ImageWriteOptions) -> Channel
     }
 }
 
-/// Returns the name and the index of each written sample of a pixel: all except those missing from the original file,
-/// and those whose exact values are in an extra channel.
+/// Returns the name and the index of each written sample of a pixel: all except samples missing from the original file,
+/// and samples whose exact values are in an extra channel.
 fn colors(image: &Image) -> Vec<(&str, usize)> {
     let standard = || standard_names(image.channels).iter().copied().zip(0..).collect();
     if image.stored.is_empty() {
@@ -82,7 +82,7 @@ pub(super) fn channels<'a>(image: &'a Image, style: &ImageWriteOptions) -> Resul
     let planes = image.extra.iter().map(|channel| OutChannel {
         name: &channel.name,
         kind: match channel.samples.kind() {
-            // EXR has no 8-bit and 16-bit integers. Halves distinguish all 8-bit values, floats all 16-bit ones.
+            // EXR has no 8-bit or 16-bit integers. Halves distinguish all 8-bit values, and floats all 16-bit values.
             ChannelType::U8 | ChannelType::F16 => ChannelType::F16,
             ChannelType::U16 | ChannelType::F32 => ChannelType::F32,
             ChannelType::U32 => ChannelType::U32,

@@ -22,7 +22,8 @@ const TAPS: [f64; 7] = [0.627_123, -0.186_077, 0.087_929, -0.043_159, 0.019_597,
 /// Chromaticities of red, green, blue and white in Rec. ITU-R BT.709.
 pub(super) const REC_709: [f32; 8] = [0.64, 0.33, 0.3, 0.6, 0.15, 0.06, 0.3127, 0.329];
 
-/// Returns the luminance weights of red, green and blue for chromaticities; `None` if they do not span a color space.
+/// Returns the luminance weights of red, green and blue for chromaticities, or `None` if the chromaticities do not span
+/// a color space.
 pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     let [red, green, blue, white] = [0, 2, 4, 6].map(|at| [0, 1].map(|axis| f64::from(chromaticities[at + axis])));
     // Solves for the multiples of the primaries (as xyz columns) whose sum is white with a luminance of 1, by Cramer's
@@ -53,7 +54,7 @@ pub(super) struct Chroma {
 }
 
 impl Chroma {
-    /// Wraps the samples of a channel in a window.
+    /// Creates a chroma channel from the samples of a channel in a data window.
     pub(super) fn new(channel: &ExrChannel, samples: ChannelSamples, data: ExrWindow) -> Chroma {
         let first = |axis: usize| (-i64::from(data.min[axis])).rem_euclid(channel.sampling[axis] as i64) as usize;
         let size = Plane::area(channel, data);

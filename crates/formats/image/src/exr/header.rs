@@ -8,7 +8,7 @@
 //! | 4 | magic 76 2F 31 01 |
 //! | 4 | version 2 in the lowest byte; flags above: tiles (bit 9), long names (10), deep (11), multipart (12) |
 //! | | attributes: zero-terminated name, zero-terminated type, size of the value (4), value |
-//! | 1 | 0 ends the header; in multipart files, an empty header follows the last one |
+//! | 1 | 0 ends the header; in multipart files, an empty header follows the last header |
 //!
 //! Numbers are little-endian.
 
@@ -51,13 +51,13 @@ pub(super) struct ExrPart {
     pub(super) view: String,
     pub(super) channels: Vec<ExrChannel>,
     pub(super) compression: Compression,
-    /// Tiling; `None` for blocks of rows.
+    /// Tiling, or `None` for blocks of rows.
     pub(super) tiles: Option<TileDescription>,
     /// Whether pixels have a variable number of samples.
     pub(super) is_deep: bool,
     /// Data window.
     pub(super) data: ExrWindow,
-    /// All other attributes.
+    /// Attributes other than [`STORAGE`], except default values.
     pub(super) attributes: Vec<ImageAttribute>,
 }
 
@@ -109,7 +109,7 @@ fn numbers(value: &[u8]) -> Option<[i32; 4]> {
 }
 
 impl ExrPart {
-    /// Returns the name for messages.
+    /// Returns the name of the part for messages.
     pub(super) fn label(&self, number: usize) -> String {
         match (self.name.as_str(), self.view.as_str()) {
             ("", "") => format!("part {number}"),
@@ -119,7 +119,7 @@ impl ExrPart {
         }
     }
 
-    /// Returns the value of an attribute; `None` if it is missing or has another type.
+    /// Returns the value of an attribute, or `None` if it is missing or has another type.
     pub(super) fn attribute(&self, name: &str, kind: &str) -> Option<&[u8]> {
         let matches = |attribute: &&ImageAttribute| attribute.name == name && attribute.kind == kind;
         self.attributes.iter().find(matches).map(|attribute| attribute.value.as_slice())
@@ -130,7 +130,7 @@ impl ExrPart {
         self.compression.scan_lines_per_block()
     }
 
-    /// Returns the number of levels except the largest one.
+    /// Returns the number of levels other than the largest.
     pub(super) fn small_levels(&self) -> u64 {
         self.levels().len() as u64 - 1
     }
@@ -414,7 +414,7 @@ fn compression_of(number: u8) -> Option<Compression> {
 fn tiles(value: &[u8]) -> Option<TileDescription> {
     let (&[width, height], &[mode]) = value.as_chunks() else { return None };
     let side = |bytes| usize::try_from(i32::from_le_bytes(bytes)).ok().filter(|side| *side > 0);
-    // The lower four bits are the level mode, the upper ones the rounding mode.
+    // The lower four bits are the level mode, the upper four bits the rounding mode.
     let level_mode = match mode & 0xF {
         0 => LevelMode::Singular,
         1 => LevelMode::MipMap,

@@ -2,8 +2,8 @@
 //!
 //! Channel names are prefixed with their view and layer: `left.diffuse.R`. Candidates, in order of preference, are the
 //! channels of one layer: red, green and blue, or luminance with or without chroma; otherwise an incomplete set of
-//! colors, with the missing ones set to 0; otherwise the first channel, as gray. All other channels of the part are
-//! kept under their names.
+//! colors, with missing colors set to 0; otherwise the first channel, as gray. All other channels of the part or, if a
+//! layer was requested, of that layer are kept under their names.
 
 use super::channels::standard_names;
 use super::header::{ExrChannel, ExrPart};
@@ -31,7 +31,7 @@ pub(super) struct ExrPicture {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExrColors {
     pub(super) channels: Channels,
-    /// Per sample of a pixel: the index of its channel; `None` for a missing color.
+    /// Per sample of a pixel: the index of its channel, or `None` for a missing color.
     pub(super) samples: Vec<Option<usize>>,
     /// `RY` and `BY`, if present. The second sample is then the luminance, and RGB is computed from these three.
     pub(super) chroma: Option<[usize; 2]>,
@@ -40,7 +40,7 @@ pub(super) struct ExrColors {
 }
 
 impl ExrColors {
-    /// Returns the rank, of which the lowest is the best: complete images before incomplete ones.
+    /// Returns the rank; lower is better. Complete images rank before incomplete images.
     fn rank(&self) -> usize {
         match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
             (Some(_), ..) | (None, true, _) => 0,
@@ -48,7 +48,7 @@ impl ExrColors {
         }
     }
 
-    /// Returns the stored names and types of a pixel's samples; empty if they are the defaults for writing.
+    /// Returns the stored names and types of a pixel's samples, or nothing if they are the defaults for writing.
     pub(super) fn stored(&self, channels: &[ExrChannel]) -> Vec<ColorChannel> {
         let stored = self.named(channels);
         let is_usual = |(stored, name): (&ColorChannel, &&str)| stored.name == *name && stored.kind == ChannelType::F16;
@@ -79,7 +79,7 @@ fn split(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or(("", name))
 }
 
-/// Returns the sorted layers of a part, the unnamed one first.
+/// Returns the sorted layers of a part, the unnamed layer first.
 pub(super) fn layers(part: &ExrPart) -> Vec<String> {
     let mut layers: Vec<String> = part.channels.iter().map(|channel| split(&channel.name).0.to_owned()).collect();
     layers.sort();
@@ -94,7 +94,8 @@ fn is_in(channel: &ExrChannel, layer: &str) -> bool {
 }
 
 impl ExrPicture {
-    /// Selects the requested image, or the first one. A requested layer can also be the name or the view of a part.
+    /// Selects the requested image or, by default, the first image. A requested layer can also be the name or the view
+    /// of a part.
     pub(super) fn choose(parts: &[ExrPart], requested: &ImageReadOptions, file: &Arc<str>) -> Result<ExrPicture> {
         let chosen = requested.part.as_ref().map(|name| find_part(parts, name, file)).transpose()?;
         let numbers = || (0..parts.len()).filter(|number| chosen.is_none_or(|chosen| chosen == *number));
@@ -114,7 +115,7 @@ impl ExrPicture {
     }
 }
 
-/// Returns the first image of these parts; complete ones are preferred.
+/// Returns the first image of these parts. Prefers complete images.
 fn first(
     parts: &[ExrPart],
     numbers: impl Iterator<Item = usize> + Clone,
@@ -146,7 +147,7 @@ fn first(
     })
 }
 
-/// Returns the images of all layers, the unnamed one first.
+/// Returns the images of all layers, the unnamed layer first.
 fn pictures(channels: &[ExrChannel], is_read: &[bool]) -> Vec<ExrColors> {
     let mut layers: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for (number, channel) in channels.iter().enumerate().filter(|(number, _)| is_read[*number]) {
@@ -235,7 +236,7 @@ pub(super) fn about(file: &Arc<str>, message: impl Into<String>) -> Diagnostic {
     diagnostic
 }
 
-/// Lists the first few names, and the number of the others.
+/// Lists the first few names, and the number of remaining names.
 pub(super) fn listed(names: impl Iterator<Item = String>) -> String {
     let names: Vec<String> = names.collect();
     let (first, rest) = names.split_at(names.len().min(MAX_NAMES));

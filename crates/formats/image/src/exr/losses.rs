@@ -1,5 +1,5 @@
-//! Counts the color values that an EXR file cannot keep: those rounded to half floats, or premultiplied by an alpha of
-//! 0.
+//! Counts the color values that an EXR file cannot keep: values rounded to half floats, and colors premultiplied by an
+//! alpha of 0.
 
 use super::channels::{halves, multiplies};
 use polyhaul_model::error::Result;
@@ -29,7 +29,7 @@ pub struct ExrLosses {
 }
 
 /// Counts the losses for an image of linear floats that was converted from samples of type `from`. Rounding of 8-bit
-/// samples is not counted, since halves distinguish all of them.
+/// samples is not counted, since halves distinguish all 8-bit values.
 pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &RunOptions) -> Result<ExrLosses> {
     let Samples::F32(samples) = &image.samples else { return Ok(ExrLosses::default()) };
     let halves = if from == SampleType::U8 { Vec::new() } else { halves(image, style) };
@@ -56,7 +56,7 @@ pub fn losses(image: &Image, from: SampleType, style: &ImageWriteOptions, run: &
     Ok(sum)
 }
 
-/// Counts the losses in a range of pixels; `halves` lists the samples of each pixel that are written as half floats.
+/// Counts the losses in a range of pixels. `halves` lists the samples of each pixel that are written as half floats.
 fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
     let size = image.channels.count();
     let multiplies = multiplies(image);

@@ -4,19 +4,20 @@
 //!
 //! - The image is the first part and layer with red, green and blue (`R`, `G`, `B`) or luminance (`Y`), with `A` as
 //!   alpha if present. Channels without a layer come first, then the layers (`beauty.R`) in alphabetical order. If no
-//!   layer qualifies, the image is an incomplete set of colors, with the missing ones set to 0, or the first channel,
-//!   as gray. `ImageReadOptions` selects another layer or part.
-//! - All other channels of the part are kept with their names and types. Colors are read as floats; if they are stored
-//!   as 32-bit integers, the integers are kept, too. Other parts and smaller levels are dropped with a warning.
+//!   layer qualifies, the image is an incomplete set of colors, with missing colors set to 0, or the first channel, as
+//!   gray. `ImageReadOptions` selects another layer or part.
+//! - All other channels of the part (or of the requested layer) are kept with their names and types. Colors are read as
+//!   floats; if they are stored as 32-bit integers, the integers are kept, too. Other parts and smaller levels are
+//!   dropped with a warning.
 //! - Luminance and chroma (`Y`, `RY`, `BY`) are converted to RGB with the file's chromaticities. Chroma may be
 //!   subsampled by 2. Other subsampled channels are upsampled by repeating samples, with a warning.
 //! - The image covers the data window. Windows, chromaticities and all other attributes are kept.
-//! - Colors are linear and premultiplied; unpremultiplied ones are premultiplied for writing.
+//! - Colors are linear and premultiplied; unpremultiplied colors are premultiplied for writing.
 //! - Deep images and HTJ2K are not supported. A block that exceeds the memory limit is an error.
 //!
 //! Files are written in blocks of rows with lossless compression (ZIP): each channel in the type it was read with,
 //! other colors as half floats, or as 32-bit floats if requested. The offset table precedes the blocks, so compressed
-//! blocks stay in memory until the last one is finished.
+//! blocks stay in memory until the last block is compressed.
 //!
 //! `header`: parts, channels, attributes. `layer`: selection of channels. `reader`: blocks to rows, in parallel;
 //! `unpack` and `b44`: decompression of a block; `plane`: one channel; `chroma`: luminance and chroma to RGB. `writer`:

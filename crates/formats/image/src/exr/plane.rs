@@ -39,12 +39,12 @@ impl Plane {
         }
     }
 
-    /// Stores the samples of a line into `part` of a row.
+    /// Stores the samples of a line in `part` of a row.
     ///
     /// # Safety
     /// No other thread uses `part` of the row while this runs.
     pub(super) unsafe fn put(&self, row: usize, part: Range<usize>, line: &[u8], is_little: bool) -> Result<()> {
-        // Blocks stored uncompressed are little-endian, decompressed ones in native order.
+        // Blocks stored uncompressed are little-endian; decompressed blocks are in native order.
         let half = |bytes| if is_little { u16::from_le_bytes(bytes) } else { u16::from_ne_bytes(bytes) };
         let word = |bytes| if is_little { u32::from_le_bytes(bytes) } else { u32::from_ne_bytes(bytes) };
         // SAFETY: the caller upholds the condition of `Raster::part`, which is this function's own.
@@ -96,7 +96,8 @@ pub(super) fn fill<'a>(
     }
 }
 
-/// Upsamples a plane to one sample per pixel: each pixel has the last sample at or before it, or else the first one.
+/// Upsamples a plane to one sample per pixel: each pixel gets the last sample at or before it or, if there is none, the
+/// first sample.
 pub(super) fn enlarged(plane: ChannelSamples, channel: &ExrChannel, data: ExrWindow) -> Result<ChannelSamples> {
     Ok(match plane {
         ChannelSamples::F16(samples) => ChannelSamples::F16(repeated(&samples, channel, data)?),
@@ -128,7 +129,7 @@ fn repeated<T: Copy + Default>(samples: &[T], channel: &ExrChannel, data: ExrWin
     Ok(out.into())
 }
 
-/// Copies a plane to one of the samples of each pixel.
+/// Copies a plane into sample `place` of each pixel, which has `size` samples.
 pub(super) fn spread(plane: &ChannelSamples, colors: &mut [f32], [place, size]: [usize; 2]) {
     let to = colors.iter_mut().skip(place).step_by(size);
     match plane {

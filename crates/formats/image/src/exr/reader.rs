@@ -123,15 +123,15 @@ fn check_part(
     Err(error.with_hint(limit_hint("memory_limit")))
 }
 
-/// Returns whether a channel is read into a separate plane: all except colors that are not subsampled and that floats
-/// represent exactly.
+/// Returns whether a channel is read into a separate plane. This holds for all channels that are read, except for
+/// colors that are not subsampled and that floats represent exactly.
 fn has_plane(part: &ExrPart, picture: &ExrPicture, number: usize) -> bool {
     let ExrChannel { kind, sampling, .. } = &part.channels[number];
     let is_color = picture.colors.samples.contains(&Some(number)) && *sampling == [1, 1];
     picture.is_read[number] && !(is_color && *kind != ChannelType::U32)
 }
 
-/// Returns the memory that an image needs while it is read.
+/// Returns the memory in bytes that an image needs while it is read.
 fn image_bytes(part: &ExrPart, picture: &ExrPicture) -> u64 {
     let bytes = |[width, height]: [usize; 2], sample: usize| {
         (width as u64).saturating_mul(height as u64).saturating_mul(sample as u64)
@@ -158,7 +158,7 @@ fn check_file(
     check_ratio(image_bytes, at + available as u64, &options.limits, file, at)
 }
 
-/// Returns the size of an unpacked block; `None` on overflow.
+/// Returns the size of an unpacked block, or `None` on overflow.
 fn block_bytes(part: &ExrPart) -> Option<usize> {
     let (width, height) = match part.tiles {
         Some(tiles) => (tiles.tile_size.width(), tiles.tile_size.height()),
@@ -227,7 +227,7 @@ fn summaries(parts: &[ExrPart], chosen: usize) -> Vec<ImagePart> {
     parts.iter().enumerate().map(summary).collect()
 }
 
-/// Skips bytes of the file; fails if they do not exist.
+/// Skips bytes of the file. Fails if they do not exist.
 fn skip(reader: &mut BlockReader<'_>, count: u64, file: &Arc<str>, decoding: &Decoding<'_>) -> Result<()> {
     let end = reader.offset().saturating_add(count);
     let position = reader.seek(SeekFrom::Current(i64::try_from(count).unwrap_or(i64::MAX)));
@@ -271,7 +271,7 @@ impl ExrGrid {
         self.columns * self.rows
     }
 
-    /// Returns the number and the pixels of the block at this column and row.
+    /// Returns the number and the pixels of the block at a column and row, or `None` if it is outside the image.
     fn place(&self, part: &ExrPart, [column, row]: [usize; 2]) -> Option<(usize, ExrRows)> {
         if column >= self.columns || row >= self.rows {
             return None;
@@ -290,7 +290,7 @@ struct ExrCanvas {
     size: usize,
     /// Per channel of the part: its index among the samples of a pixel.
     places: Vec<Option<usize>>,
-    /// Samples of a pixel without a channel.
+    /// Indices of the samples of a pixel that have no channel.
     empty: Vec<usize>,
     /// Per channel of the part: its plane.
     planes: Vec<Option<Plane>>,
@@ -473,7 +473,7 @@ impl ExrJob<'_> {
         &self.parts[self.number]
     }
 
-    /// Reads the next block of the image; `None` after the last one.
+    /// Reads the next block of the image. Returns `None` after the last block.
     fn next(&self, remaining: &mut RemainingBlocks<'_>) -> Result<Option<PackedBlock>> {
         while remaining.left > 0 {
             remaining.left -= 1;
@@ -495,7 +495,7 @@ impl ExrJob<'_> {
         }
     }
 
-    /// Reads the next block in file order; `None` if it is not part of the image and was skipped.
+    /// Reads the next block in file order. Returns `None` if it is not part of the image and was skipped.
     fn block(
         &self,
         remaining: &mut RemainingBlocks<'_>,

@@ -2,8 +2,8 @@
 //!
 //! A decompressed block stores, for each row of pixels, the samples of each channel in alphabetical order; rows and
 //! columns that a channel does not sample are omitted. `b44` decompresses B44 and B44A, and a library, the `exr` crate,
-//! all other compression methods. The library does not support subsampled channels, so for these it receives the
-//! description of a block with the same number of bytes.
+//! all other compression methods. The library does not support subsampled channels. For blocks with such channels, it
+//! receives the description of a block with the same number of bytes.
 //!
 //! Every returned block has exactly the bytes of its rows: `reader` relies on that to fill all pixels.
 
@@ -134,7 +134,7 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
         return Ok(Unpacked { bytes: Vec::new(), is_little: true });
     }
     if let Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16 = part.compression {
-        // These compress plain bytes, so the block is declared as one row of halves.
+        // These methods compress plain bytes, so the block is declared as one row of halves.
         let channel = ChannelDescription::new("Y", SampleType::F16, false);
         let header = Header::new(Text::from(""), (bytes / 2, 1), [channel].into_iter().collect()).with_encoding(
             part.compression,
@@ -185,7 +185,7 @@ fn header(part: &ExrPart, rows: &ExrRows) -> Header {
     Header { compression: part.compression, blocks, channels: ChannelList::new(header.channels.list), ..header }
 }
 
-/// Calls the library. Converts its panics to errors.
+/// Calls the library. Converts its panics into errors.
 fn decoded(header: &Header, packed: Vec<u8>, place: BlockPlace<'_>) -> Result<Vec<u8>> {
     let bounds = IntegerBounds::new((0, 0), header.layer_size);
     let call = || header.compression.decompress_image_section_from_le(header, packed, bounds, false);
@@ -204,8 +204,8 @@ fn of_decoder(error: exr::error::Error, BlockPlace { file, at }: BlockPlace<'_>)
     }
 }
 
-/// Returns whether a DWA block declares a section larger than `max`, since the decoder allocates the declared sizes.
-/// The header has a version, nine sizes and counts, and the compression of one section, in 8 bytes each.
+/// Returns whether a DWA block declares a section larger than `max`. The decoder would allocate the declared sizes. The
+/// header has a version, nine sizes and counts, and the compression of one section, of 8 bytes each.
 fn claims_much(packed: &[u8], max: usize) -> bool {
     let numbers = packed.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
     numbers.skip(1).take(9).any(|size| size > max as u64)

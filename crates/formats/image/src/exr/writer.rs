@@ -141,7 +141,7 @@ impl ExrPacker<'_> {
             .with_encoding(Compression::ZIP16, BlockDescription::ScanLines, LineOrder::Increasing)
     }
 
-    /// Appends the samples of a channel at these pixels.
+    /// Appends the samples of a channel in a range of pixels.
     fn line(&self, channel: &OutChannel<'_>, pixels: Range<usize>, data: &mut Vec<u8>) {
         match channel.source {
             ChannelSource::Color(place) => self.colors(place, channel.kind, pixels, data),
@@ -164,7 +164,7 @@ impl ExrPacker<'_> {
         }
     }
 
-    /// Appends sample `place` of each of these pixels; colors are premultiplied if they are not yet.
+    /// Appends sample `place` of each pixel in a range. Colors are premultiplied unless they already are.
     fn colors(&self, place: usize, kind: ChannelType, pixels: Range<usize>, data: &mut Vec<u8>) {
         let size = self.image.channels.count();
         let multiplies = multiplies(self.image) && place + 1 < size;

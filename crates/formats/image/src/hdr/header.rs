@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Maximum size of the header in bytes.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Bytes of a line passed to a message, which shortens them to 200.
+/// Maximum number of bytes of a line that are passed to a message, which shortens them to 200.
 const MAX_SHOWN_BYTES: usize = 300;
 
-/// Maximum rows and columns: memory for a row is allocated before its bytes are read.
+/// Maximum number of rows, and of columns: memory for a row is allocated before its bytes are read.
 const MAX_SIDE: usize = 1 << 20;
 
 /// The parsed header.
@@ -78,7 +78,7 @@ struct HdrDeclarations {
     exposure: Option<f32>,
     /// Factors already applied to red, green and blue.
     correction: Option<[f32; 3]>,
-    /// Pixel aspect ratio: width divided by height.
+    /// Pixel aspect ratio: height divided by width.
     aspect: Option<f32>,
     /// xy chromaticities of red, green, blue and white.
     primaries: Option<[f32; 8]>,
@@ -116,7 +116,7 @@ impl HdrDeclarations {
     }
 }
 
-/// Returns the header line for an attribute; `None` if HDR cannot store it.
+/// Returns the header line for an attribute, or `None` if HDR cannot store it.
 pub(super) fn line_of(attribute: &ImageAttribute) -> Option<String> {
     let name = match (attribute.name.as_str(), attribute.kind.as_str()) {
         (name @ ("EXPOSURE" | "PIXASPECT"), "float") => name,

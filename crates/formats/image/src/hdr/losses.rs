@@ -13,7 +13,7 @@ use std::sync::Mutex;
 const PIECE_PIXELS: usize = 1 << 14;
 
 /// Counts the losses of an image of RGB floats. `above` counts samples above the range of HDR; `rounded` counts pixels
-/// instead of samples, and only those without an out-of-range sample.
+/// instead of samples, and only pixels without an out-of-range sample.
 pub fn losses(image: &Image, run: &RunOptions) -> Result<Cut> {
     let Samples::F32(samples) = &image.samples else { return Ok(Cut::default()) };
     let sum = Mutex::new(Cut::default());

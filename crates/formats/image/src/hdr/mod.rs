@@ -3,8 +3,8 @@
 //! Choices where programs interpret HDR files differently:
 //!
 //! - A mantissa `m` with the exponent `e` is `m * 2^(e - 136)`, and 0 if `e` is 0. Exposure, color correction, aspect
-//!   ratio and primaries in the header are kept as attributes and not applied, as in most programs; HDR and EXR store
-//!   them, other formats drop them with a warning (`left-out-attributes`).
+//!   ratio and primaries in the header are kept as attributes and not applied, as in most programs. HDR and EXR store
+//!   them; other formats drop them with a warning (`left-out-attributes`).
 //! - Rows may start at the top or bottom, and at the left or right; column-major order is not supported.
 //! - Rows may be run-length encoded by channel or by pixel (before 1991), or uncompressed, detected per row.
 //!

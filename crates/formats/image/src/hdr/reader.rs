@@ -1,7 +1,7 @@
 //! Decodes the pixels of an HDR file into an image.
 //!
-//! Rows are unpacked sequentially into one plane per channel; these are converted to floats in parallel. `row` decodes
-//! runs and floats, `raster` handles the order of rows.
+//! Rows are unpacked sequentially into one plane per channel, and the planes are converted to floats in parallel. `row`
+//! decodes runs and floats, and `raster` handles the order of rows.
 
 use super::header;
 use super::header::HdrHeader;
@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Approximate bytes per read, and bytes of planes per chunk: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads an HDR file; also returns the number of threads used.
+/// Reads an HDR file. Also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let mut window = SourceWindow::new(0, CHUNK_BYTES)?;
@@ -162,7 +162,7 @@ impl HdrRows<'_> {
         }
     }
 
-    /// Unpacks pixels; one whose mantissas are all 1 repeats the previous pixel, with its exponent as the count.
+    /// Unpacks pixels. A pixel whose mantissas are all 1 repeats the previous pixel; its exponent is the count.
     fn by_pixel(&mut self, planes: &mut [u8]) -> Result<()> {
         let mut repeat = HdrRepeat::default();
         let mut made = 0;

@@ -30,7 +30,7 @@ static SCALES: [f32; 256] = {
 /// The largest sample: 255 · 2^(255 - 136).
 pub(super) const LARGEST: f32 = f32::from_bits(0x7EFF_0000);
 
-/// Widths of rows with runs by channel: the width has 15 bits, and the format does not allow shorter rows.
+/// Widths of rows with runs by channel: the width has at most 15 bits, and the format does not allow narrower rows.
 pub(super) const WIDTHS: std::ops::Range<usize> = 8..0x8000;
 
 /// The reason why a row is invalid, and its offset in the row.
@@ -67,8 +67,8 @@ impl RunCode for HdrHeads {
     }
 }
 
-/// Unpacks a row with runs by channel into four planes; returns its size in bytes. The planes are followed by [`SLACK`]
-/// bytes, which may be overwritten.
+/// Unpacks a row with runs by channel into four planes. Returns the packed size in bytes. The planes are followed by
+/// [`SLACK`] bytes, which may be overwritten.
 pub(super) fn planes(level: Level, bytes: &[u8], width: usize, planes: &mut [u8]) -> Result<usize, HdrFault> {
     let Some(&[_, _, high, low]) = bytes.first_chunk() else { return Err(HdrFault::Cut) };
     if usize::from(u16::from_be_bytes([high, low])) != width {
@@ -135,14 +135,14 @@ pub(super) fn pixel([red, green, blue, exponent]: HdrStored) -> [f32; 3] {
     [red, green, blue].map(|mantissa| f32::from(mantissa) * scale)
 }
 
-/// Encodes the nearest pixel: negative samples and NaN become 0, and samples that are too large become the largest one.
+/// Encodes the nearest pixel: negative samples and NaN become 0, and samples that are too large become [`LARGEST`].
 /// Three mantissas of 1 would be a run in a row without runs by channel; only the darkest pixel has such mantissas, and
 /// becomes black.
 pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     let pixel = pixel.map(|value| if value > 0.0 { f64::from(value.min(f32::MAX)) } else { 0.0 });
     let largest = pixel.iter().fold(0.0_f64, |largest, value| largest.max(*value));
-    // The largest mantissa is 128 to 255, so the exponent is that of the largest sample, plus one if it rounds to 256.
-    // At the smallest exponent, mantissas are smaller.
+    // The largest mantissa is 128 to 255, so the exponent equals the exponent of the largest sample, plus one if the
+    // mantissa rounds to 256. At the smallest exponent, mantissas can be smaller.
     let mut power = ((largest.to_bits() >> 52) as i32 - 1023).max(-128);
     let scaled = |exponent: i32| pixel.map(|value| (value * 2_f64.powi(7 - exponent)).round());
     let mut mantissas = scaled(power);
@@ -158,7 +158,7 @@ pub(super) fn stored(pixel: [f32; 3]) -> HdrStored {
     match u8::try_from(power + 129) {
         Ok(_) if mantissas == [0.0; 3] || mantissas == [1.0; 3] => [0; 4],
         Ok(exponent) => bytes(mantissas, exponent),
-        // Too large for any exponent: the mantissas saturate at 255 with the largest one.
+        // Too large for any exponent: the mantissas saturate at 255 with the largest exponent.
         Err(_) => bytes(scaled(126), u8::MAX),
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     if !(30..250).contains(&exponent) {
         return pixel(stored(numbers)) == numbers;
     }
-    // Scales the largest sample to 128 up to 256.
+    // Scales the largest sample to at least 128 and less than 256.
     let scale = f32::from_bits((261 - exponent) << 23);
     numbers.into_iter().all(|number| {
         let mantissa = number * scale;

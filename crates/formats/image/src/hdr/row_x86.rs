@@ -18,7 +18,7 @@ const AHEAD: usize = 512;
 /// The samples of a pixel.
 type Pixel = [MaybeUninit<f32>; 3];
 
-/// Converts all pixels except the last few; returns their number.
+/// Converts all pixels except the last few, or none below AVX2. Returns the number of converted pixels.
 pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
     let count = planes.iter().map(|plane| plane.len()).fold(to.len(), usize::min);
     let planes = planes.map(|plane| &plane[..count]);
@@ -38,8 +38,8 @@ pub(super) fn of_planes(level: Level, planes: [&[u8]; 4], to: &mut [Pixel]) -> u
 /// The CPU has AVX-512 F, and each plane has at least as many bytes as `to` has pixels.
 #[target_feature(enable = "avx512f")]
 unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
-    // Source lanes of the 48 samples of a step: one permute selects red and green from two registers (`two`), a second
-    // one overwrites the lanes in `is_blue`.
+    // Source lanes of the 48 samples of a step: one permute selects red and green from two registers (`two`), and a
+    // second permute overwrites the lanes in `is_blue`.
     let mut two = [[0_u32; 16]; 3];
     let mut blue = [[0_u32; 16]; 3];
     let mut is_blue = [0_u16; 3];

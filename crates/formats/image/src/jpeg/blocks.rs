@@ -5,7 +5,7 @@ use super::huffman::{JpegBits, JpegCodes, JpegDamage};
 /// The coefficients of 8 x 8 samples, in row-major order.
 pub(super) type Block = [i16; 64];
 
-/// The zigzag order: the index in a block of each coefficient in the file (T.81, figure A.6).
+/// The zigzag order: the block index of each coefficient, in file order (T.81, figure A.6).
 #[rustfmt::skip]
 pub(super) const ZIGZAG: [u8; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
@@ -25,13 +25,14 @@ pub(super) struct Band {
     pub(super) low: u32,
 }
 
-/// Returns the index in the block of a coefficient in zigzag order.
+/// Converts a zigzag index to an index in the block.
 #[inline(always)]
 fn place(index: usize) -> Result<usize, JpegDamage> {
     ZIGZAG.get(index).map(|place| usize::from(*place)).ok_or(JpegDamage::Block)
 }
 
-/// Decodes a block of a sequential scan into zeroed coefficients. Returns the zigzag index of the last nonzero one.
+/// Decodes a block of a sequential scan into zeroed coefficients. Returns the zigzag index of the last nonzero AC
+/// coefficient, or 0 if there is none.
 #[inline(always)]
 pub(super) fn sequential(
     bits: &mut JpegBits<'_>,
@@ -47,7 +48,7 @@ pub(super) fn sequential(
     while index < 64 {
         let next = bits.coefficient(details)?;
         if next.value == 0 {
-            // 15 zeros without a value are ZRL, 16 zeros in all; others end the block (EOB).
+            // A run of 15 without a value is ZRL: 16 zeros. Any other run without a value is EOB.
             if next.zeros != 15 {
                 break;
             }
@@ -103,7 +104,7 @@ pub(super) fn progressive_first(
         let zeros = u32::from(symbol >> 4);
         let size = u32::from(symbol & 15);
         if size == 0 && zeros < 15 {
-            // EOBn: this block and the following ones end here.
+            // EOBn: this block ends here, and the next `blocks` blocks have no coefficients in this band.
             *blocks = (1 << zeros) - 1 + bits.number(zeros);
             return Ok(());
         }
@@ -142,7 +143,7 @@ pub(super) fn progressive_next(
             1 => -step,
             _ => return Err(JpegDamage::Block),
         };
-        // Only coefficients that are still 0 count as zeros; the others are refined on the way.
+        // Only coefficients that are still 0 count as zeros; nonzero coefficients are refined on the way.
         loop {
             let Some(coefficient) = (index <= band.end).then(|| place(index)).transpose()? else {
                 return if value == 0 { Ok(()) } else { Err(JpegDamage::Block) };

@@ -15,9 +15,9 @@ pub(super) enum ColorModel {
     Rgb,
     /// Luma and chroma (YCbCr).
     Ycc,
-    /// Inks.
+    /// Cyan, magenta, yellow and black inks.
     Cmyk,
-    /// Inks (CMYK) with the colored ones converted like `Ycc`.
+    /// CMYK, with cyan, magenta and yellow converted like `Ycc`.
     Ycck,
 }
 
@@ -87,7 +87,7 @@ impl Frame {
 
     /// Bytes per pixel of the image.
     pub(super) fn pixel_bytes(&self) -> usize {
-        // All color models are converted to RGB.
+        // All color models except gray are converted to RGB.
         if self.components.len() == 1 { 1 } else { 3 }
     }
 
@@ -113,7 +113,7 @@ pub(super) struct ScanPart {
     pub(super) details: usize,
 }
 
-/// The numbers of MCUs in a scan.
+/// The number of MCUs in a scan, per row and per column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     pub(super) across: usize,
@@ -121,8 +121,8 @@ pub(super) struct Units {
 }
 
 impl Scan {
-    /// Returns the numbers of MCUs of a scan. If the scan has one component, an MCU is a single block; otherwise it has
-    /// the blocks of all components that cover the same pixels.
+    /// Returns the number of MCUs of a scan, per row and per column. If the scan has one component, an MCU is a single
+    /// block; otherwise, it has the blocks of all components that cover the same pixels.
     pub(super) fn units(&self, frame: &Frame) -> Units {
         match &self.parts[..] {
             [part] => {

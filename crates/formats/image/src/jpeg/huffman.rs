@@ -1,6 +1,6 @@
-//! Huffman decoding (T.81, Annexes C and F). Frequent codes are decoded to whole coefficients in one lookup.
+//! Huffman decoding (T.81, Annexes C and F). Frequent codes are decoded into whole coefficients in one lookup.
 
-/// Bits per table lookup. Codes have up to 16 bits, but those with more bits than a lookup are rare.
+/// Bits per table lookup. Codes have up to 16 bits, but codes longer than a lookup are rare.
 const LOOKUP_BITS: u32 = 10;
 
 /// Maximum length of a code in bits.
@@ -9,7 +9,7 @@ const MAX_CODE_BITS: usize = 16;
 /// A Huffman table.
 #[derive(Clone)]
 pub(super) struct JpegCodes {
-    /// By the next [`LOOKUP_BITS`] bits: the length of the code in the upper byte and its symbol in the lower one; 0
+    /// By the next [`LOOKUP_BITS`] bits: the length of the code in the upper byte and its symbol in the lower byte; 0
     /// for longer codes.
     lookup: Box<[u16; 1 << LOOKUP_BITS]>,
     /// By the next [`LOOKUP_BITS`] bits: a whole coefficient, with its value in the upper 16 bits, the number of zeros
@@ -24,7 +24,8 @@ pub(super) struct JpegCodes {
 }
 
 impl JpegCodes {
-    /// Builds the tables from the number of codes per length and their symbols; `None` if there are too many codes.
+    /// Builds the tables from the number of codes per length and their symbols. Returns `None` if there are too many
+    /// codes.
     pub(super) fn new(counts: &[u8; MAX_CODE_BITS], symbols: &[u8]) -> Option<JpegCodes> {
         let mut table = JpegCodes {
             lookup: Box::new([0; 1 << LOOKUP_BITS]),
@@ -34,7 +35,7 @@ impl JpegCodes {
             symbols: [0; 256],
         };
         table.symbols.get_mut(..symbols.len())?.copy_from_slice(symbols);
-        // Canonical codes: the codes of each length continue those of the previous one (T.81, C.2).
+        // Canonical codes: the codes of each length continue the codes of the previous length (T.81, C.2).
         let mut code = 0_u32;
         let mut place = 0_usize;
         for (bits, count) in (1..).zip(counts) {
@@ -95,7 +96,7 @@ pub(super) enum JpegDamage {
 /// The bit buffer, kept across calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BitState {
-    /// The next bits, left-aligned. Bits after `count` are 0 or equal to those that follow in the data.
+    /// The next bits, left-aligned. Bits after `count` are 0 or equal to the next bits in the data.
     bits: u64,
     /// The number of valid bits.
     count: u32,
@@ -104,7 +105,7 @@ pub(super) struct BitState {
 }
 
 impl BitState {
-    /// Returns the number of unused bits; negative if more bits were used than the data has.
+    /// Returns the number of unused bits, which is negative if more bits were used than the data has.
     pub(super) fn left(self) -> i32 {
         self.count as i32 - self.padding as i32
     }
@@ -136,10 +137,12 @@ impl<'a> JpegBits<'a> {
     fn fill(&mut self) {
         if let Some(bytes) = self.data.get(self.at..).and_then(|rest| rest.first_chunk()) {
             let word = u64::from_be_bytes(*bytes);
-            // A byte FF starts a marker or is stuffed. Tests whether the complement has a zero byte.
+            // An FF byte starts a marker or is followed by a stuffed byte. Tests whether the complement has a zero
+            // byte.
             const LOW: u64 = u64::MAX / 255;
             if (!word).wrapping_sub(LOW) & word & (LOW << 7) == 0 {
-                // Loads as many whole bytes as fit, so the count becomes 56 to 63. The bits past it are loaded again.
+                // Loads as many whole bytes as fit, so the count becomes 56 to 63. The bits past the count are loaded
+                // again.
                 self.state.bits |= word >> self.state.count;
                 self.at += ((63 - self.state.count) >> 3) as usize;
                 self.state.count |= 56;

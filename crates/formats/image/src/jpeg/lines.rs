@@ -1,8 +1,8 @@
 //! Converts rows of component samples to rows of pixels: upsampling and color conversion.
 //!
 //! Where a component has half the resolution, a value is three quarters of the nearer sample and one quarter of the
-//! farther one. Nothing is interpolated across image edges, or in rows of one or two samples. Other ratios repeat
-//! samples. libjpeg does the same, so pixels are equal.
+//! farther sample. Nothing is interpolated across image edges, or at half the width if rows have only one or two
+//! samples. Other ratios repeat samples. libjpeg does the same, so pixels are equal.
 
 use super::frame::{ColorModel, Frame};
 use polyhaul_model::error::Result;
@@ -15,7 +15,7 @@ pub(super) struct Strip {
     pub(super) samples: Vec<u8>,
     /// Bytes per row.
     pub(super) stride: usize,
-    /// Rows of samples in both MCU rows.
+    /// Number of sample rows in both MCU rows.
     rows: usize,
 }
 
@@ -46,13 +46,13 @@ enum Sampling {
     HalfHeight,
     /// Half the width and height, interpolated.
     Half,
-    /// Any other ratio: repeats the sample at or before the pixel.
+    /// Any other ratio, or too narrow to interpolate: repeats the sample at or before the pixel.
     Repeated,
 }
 
 /// The two rows of samples that a row of pixels is interpolated from.
 struct SampleRows<'a> {
-    /// The nearest sample row, and the one on the other side of the pixels.
+    /// The nearest sample row, and the sample row on the other side of the pixels.
     near: &'a [u8],
     far: &'a [u8],
     /// Whether `far` is above `near`.
@@ -108,7 +108,7 @@ fn sampling_of(frame: &Frame, index: usize) -> Sampling {
     let component = &frame.components[index];
     let has_width = |times: usize| component.across * times == frame.max_across;
     let has_height = |times: usize| component.down * times == frame.max_down;
-    // libjpeg repeats samples in rows of one or two.
+    // At half the width, libjpeg repeats samples if rows have only one or two.
     let is_wide = component.width > 2;
     match (has_width(1), has_width(2), has_height(1), has_height(2)) {
         (true, _, true, _) => Sampling::Full,
@@ -223,7 +223,7 @@ fn mix_rows(row: &SampleRows<'_>, wide: &mut [u8]) {
     }
 }
 
-/// Converts YCbCr to RGB (JFIF), with factors of 16 fractional bits.
+/// Converts YCbCr to RGB (JFIF). Factors have 16 fractional bits.
 #[inline(always)]
 fn write_colors(luma: &[u8], blues: &[u8], reds: &[u8], pixels: &mut [u8]) {
     let pixels = pixels.as_chunks_mut::<3>().0;

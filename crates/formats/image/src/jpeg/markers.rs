@@ -47,7 +47,7 @@ impl Markers {
         Ok(())
     }
 
-    /// Returns the ICC profile; `None` if parts are missing.
+    /// Returns the ICC profile, or `None` if parts are missing.
     pub(super) fn profile(&mut self) -> Option<Vec<u8>> {
         self.parts.sort_by_key(|(number, _)| *number);
         let is_whole = self.parts.iter().zip(1..).all(|((number, _), expected)| *number == expected);
@@ -55,8 +55,8 @@ impl Markers {
         is_whole.then(|| self.parts.iter().flat_map(|(_, part)| part).copied().collect())
     }
 
-    /// Returns the color model. For three components, the JFIF segment determines it; if there is none, the Adobe
-    /// segment; if there is none either, the component numbers.
+    /// Returns the color model. For three components, the JFIF segment determines it or, if there is none, the Adobe
+    /// segment or, if there is none either, the component IDs.
     pub(super) fn colors(&self, frame: &Frame) -> ColorModel {
         let ids: Vec<u8> = frame.components.iter().map(|component| component.id).collect();
         match (ids.len(), self.adobe) {

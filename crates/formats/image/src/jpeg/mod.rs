@@ -7,8 +7,8 @@
 //! - Pixels equal those of libjpeg with its accurate transform and interpolated chroma, bit for bit.
 //! - Pixels are kept as stored unless the caller requests the EXIF orientation (`unapplied-orientation`). Profiles are
 //!   kept with the image and not applied (`changed-color-space`).
-//! - Of multiple images (MPO), the first is read; the others, except thumbnails, are counted (`left-out-frames`).
-//! - Scans may contain any components in any order; a sequential component has one scan.
+//! - Of multiple images (MPO), the first is read; other images, except thumbnails, are counted (`left-out-frames`).
+//! - Scans may contain any components in any order. In a sequential image, each component has one scan.
 //! - Stray bytes between segments are skipped, as in all common readers (`stray-bytes`).
 //! - Truncated pixels are an error. If only the end marker is missing, reading can continue past the error with the
 //!   whole image (`truncated`). Bytes after the end marker are ignored.

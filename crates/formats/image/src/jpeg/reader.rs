@@ -24,7 +24,8 @@ use polyhaul_text::cpu::Level;
 /// Offset for errors about the size, when the offset of the frame is no longer known.
 const SIZE_AT: u64 = 0;
 
-/// Maximum number of pixels that a byte can encode: one bit per block of 8 x 8. Files that declare more are truncated.
+/// Maximum number of pixels that a byte can encode: one bit per block of 8 x 8 pixels. Files that declare more are
+/// truncated.
 const MAX_PIXELS_PER_BYTE: usize = 8 * 64;
 
 /// Maximum number of scans in a file. Each scan visits all pixels, however few bytes it has.
@@ -143,7 +144,7 @@ impl JpegDecoder<'_, '_> {
         loop {
             let at = self.segments.reader.offset();
             match self.segments.next()? {
-                // Frame headers (SOF), without DHT, JPG and DAC.
+                // Frame headers (SOF), but not DHT, JPG and DAC.
                 mark @ 0xC0..=0xCF if !matches!(mark, 0xC4 | 0xC8 | 0xCC) => {
                     return self.segments.frame(mark, at, self.options);
                 }
@@ -305,7 +306,7 @@ impl JpegDecoder<'_, '_> {
                     let start = strip.start_of(8 * y);
                     let line = &blocks[y * component.blocks_across..][..component.blocks_across];
                     for (x, block) in line.iter().enumerate() {
-                        // 1 suffices to select the full transform.
+                        // Any index above 0 selects the full transform.
                         let last = usize::from(block[1..].iter().any(|coefficient| *coefficient != 0));
                         let samples = &mut strip.samples[start + 8 * x..];
                         write_block(level, block, last, quantization, samples, strip.stride);

@@ -6,7 +6,8 @@ use super::huffman::{BitState, JpegBits, JpegCodes, JpegDamage};
 use super::segments::{Segments, Tables};
 use polyhaul_model::error::{Error, Result, fault};
 
-/// Upper bound of the size of an MCU: 10 blocks of 64 codes, each with its value up to 31 bits, and every byte stuffed.
+/// Upper bound of the size of an MCU: 10 blocks of 64 codes of up to 31 bits, including the value, with every byte
+/// stuffed.
 const MAX_UNIT_BYTES: usize = 8192;
 
 /// The coefficients of all blocks of a component, in row-major order.
@@ -99,7 +100,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
             let mut bits = JpegBits::new(data, self.bits);
             let start = next;
             let mut result = Ok(());
-            // At least one MCU per pass, and more while a whole one is certainly buffered.
+            // At least one MCU per pass, and more while a whole MCU is certainly buffered.
             while result.is_ok() && next < end && (next == start || bits.at() + MAX_UNIT_BYTES <= data.len()) {
                 result = read(&mut bits, &self.parts, &mut self.means, &mut self.empty, next);
                 if bits.state().left() < 0 {
@@ -185,7 +186,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         Ok(())
     }
 
-    /// Drops the padding bits of the last byte; returns whether whole bytes were dropped.
+    /// Drops the unused bits. Returns whether they include whole bytes, not only the padding of the last byte.
     fn end_interval(&mut self) -> bool {
         let left = self.bits.left();
         self.bits = BitState::default();
@@ -193,7 +194,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
         left >= 8
     }
 
-    /// Ends the scan; counts unused bytes as stray.
+    /// Ends the scan. Counts unused bytes as stray bytes.
     pub(super) fn finish(mut self) -> Result<()> {
         let at = self.segments.reader.offset();
         let left = (self.bits.left() / 8).max(0) as u64;

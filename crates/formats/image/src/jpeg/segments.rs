@@ -1,6 +1,7 @@
 //! Parses the markers and segments of a JPEG file (T.81, Annex B).
 //!
-//! A segment is FF, a marker, and for most markers a big-endian 2-byte length, which includes itself.
+//! A segment consists of FF and a marker and, for most markers, a big-endian 2-byte length, which includes itself, and
+//! the content.
 
 use super::blocks::{Band, ZIGZAG};
 use super::frame::{Frame, JpegComponent, MAX_COMPONENTS, MAX_UNIT_BLOCKS, Scan, ScanPart};

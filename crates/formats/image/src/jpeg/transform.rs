@@ -5,7 +5,7 @@
 //! rounds identically, so samples are equal: see `tools/testkit/make_jpegs.py`.
 //!
 //! Coefficients and intermediate values have 16 bits, so that SIMD instructions can multiply and add pairs. Only
-//! damaged files have larger ones, which wrap or are clamped identically for every instruction set.
+//! damaged files have larger values, which wrap or are clamped identically for every instruction set.
 
 use super::blocks::Block;
 use polyhaul_text::cpu::Level;
@@ -107,7 +107,7 @@ fn transposed(input: [Lanes; 8]) -> [Lanes; 8] {
     output
 }
 
-/// Writes the samples of a block to rows `stride` bytes apart; the first row is at the start of `samples`.
+/// Writes the samples of a block to rows `stride` bytes apart. The first row is at the start of `samples`.
 fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], stride: usize) {
     let mut input = [[0; 8]; 8];
     for ((value, coefficient), step) in input.as_flattened_mut().iter_mut().zip(block).zip(quantization) {
@@ -123,7 +123,7 @@ fn samples_of(block: &Block, quantization: &[u16; 64], samples: &mut [u8], strid
     }
 }
 
-/// Writes the samples of a block with only a DC coefficient, which is 8 times their value.
+/// Writes the samples of a block with only a DC coefficient, which is 8 times the value of each sample.
 fn flat(mean: i16, samples: &mut [u8], stride: usize) {
     let value = ((i32::from(mean) + 4) >> 3).saturating_add(128).clamp(0, 255) as u8;
     for row in samples.chunks_mut(stride).take(8) {
@@ -131,7 +131,7 @@ fn flat(mean: i16, samples: &mut [u8], stride: usize) {
     }
 }
 
-/// Writes the samples of a block to rows `stride` bytes apart; the first row is at the start of `samples`. `last` is
+/// Writes the samples of a block to rows `stride` bytes apart. The first row is at the start of `samples`. `last` is
 /// the index of the last nonzero coefficient, or larger.
 pub(super) fn write_block(
     level: Level,

@@ -17,7 +17,7 @@ use std::ops::{Range, RangeInclusive};
 /// Approximate size of the pixels of a band. The output depends on it.
 const BAND_BYTES: usize = 512 << 10;
 
-/// Maximum rows and columns.
+/// Maximum number of rows, and of columns.
 const MAX_SIDE: usize = u16::MAX as usize;
 
 /// Valid qualities.
@@ -161,7 +161,7 @@ fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
 fn header(band: &Band, image: &Image) -> Result<Vec<u8>> {
     let mut header = Vec::new();
     let profile = image.profile.icc.as_deref().unwrap_or_default();
-    // A profile has at most 255 parts.
+    // A profile has at most 255 parts; a larger profile is dropped.
     let profile = if profile.len() > 255 * PROFILE_BYTES { &[] } else { profile };
     header.try_reserve_exact(band.pixels.start + profile.len() + 32 * profile.len().div_ceil(PROFILE_BYTES))?;
     header.extend_from_slice(&band.file.0[..band.pixels.start]);
@@ -170,7 +170,8 @@ fn header(band: &Band, image: &Image) -> Result<Vec<u8>> {
     let frame = segments(&header).find(|(mark, _)| *mark == FRAME).ok_or_else(broken)?.1.start;
     let place = header.get_mut(frame + HEIGHT_AT..frame + HEIGHT_AT + 2).ok_or_else(broken)?;
     place.copy_from_slice(&(image.height as u16).to_be_bytes());
-    // The profile follows the JFIF segment, which is the first. Inserted in reverse, so that parts end up in order.
+    // The profile follows the JFIF segment, which is the first segment. Parts are inserted in reverse, so that they end
+    // up in order.
     let first = segments(&header).next().ok_or_else(broken)?.1.end;
     let count = profile.len().div_ceil(PROFILE_BYTES);
     for (index, part) in profile.chunks(PROFILE_BYTES).enumerate().rev() {

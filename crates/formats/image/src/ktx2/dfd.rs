@@ -111,7 +111,7 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the color space, and whether colors are premultiplied; `None` if the descriptor is invalid.
+/// Returns the color space and whether colors are premultiplied. Returns `None` if the descriptor is invalid.
 pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
     let kind = descriptor.get(4..8)?;
     let transfer = *descriptor.get(14)?;

@@ -170,7 +170,7 @@ fn descriptor(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES]) -> Result<Ve
     pieces.take(bytes, "data format descriptor")
 }
 
-/// Reads the keys and values about the display of pixels. Damaged and misplaced ones are ignored.
+/// Reads the keys and values about the display of pixels. Ignores damaged and misplaced data.
 fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Entry]) -> Result<Ktx2View> {
     let offset = u64::from(word(header, KEYS));
     let bytes = word(header, KEYS + 4) as usize;
@@ -183,7 +183,7 @@ fn view(pieces: &mut Pieces<'_>, header: &[u8; HEADER_BYTES], entries: &[Ktx2Ent
     Ok(Ktx2View::from_keys(&content))
 }
 
-/// Checks that levels have the size implied by their dimensions, and overlap neither each other nor the header.
+/// Checks that levels have the size implied by their dimensions, and do not overlap each other or the header.
 fn check_entries(
     entries: &[Ktx2Entry],
     surface: &TextureSurface,
@@ -209,7 +209,7 @@ fn check_entries(
             .checked_add(entry.bytes)
             .ok_or_else(|| fault(&pieces.file, entry.declared_at, "the end of this mip level exceeds 64 bits"))?;
     }
-    // Not for compressed levels: damage in one before the end of the file is reported first.
+    // Compressed levels are not checked, so that damage in a level is reported before a truncated file.
     if packing.is_none() { pieces.check_left(end - pieces.at(), "mip levels") } else { Ok(()) }
 }
 

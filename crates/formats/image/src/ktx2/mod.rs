@@ -5,14 +5,14 @@
 //! - Colors are sRGB if the data format descriptor declares it, otherwise linear.
 //! - 0 levels, which lets readers generate mip levels, is read as one level.
 //! - `BC1_RGB` is read as BC1: its transparent pixels stay transparent.
-//! - Pixels without an encoding in the model (three channels, BGR order) become RGBA, opaque without alpha.
+//! - Pixels without an encoding in the model (three channels, BGR order) become RGBA; without alpha, they are opaque.
 //! - Reversed rows and columns (`KTXorientation`) and swizzled channels (`KTXswizzle`) are applied to images and
 //!   uncompressed textures; compressed textures are kept as stored, with a warning (`unapplied-orientation`,
 //!   `unapplied-swizzle`). Other keys and values are skipped, like padding and gaps between levels; levels that overlap
 //!   are an error.
 //! - Basis (ETC1S, UASTC), ASTC, ETC and PVRTC are not supported.
-//! - Read as an image, a texture is its first image in full size; other layers, faces, slices and mip levels are
-//!   dropped, with a warning each, which for mip levels is only a note, since they are derived data.
+//! - Reading a texture as an image returns its first image at full size. Other layers, faces, slices and mip levels are
+//!   dropped, each with a warning; for mip levels, it is only a note, since they are derived data.
 //!
 //! Levels are written smallest first, each as one zstd frame if requested by
 //! [`ImageWriteOptions`](polyhaul_model::options::ImageWriteOptions).
@@ -35,7 +35,7 @@ pub use writer::write;
 /// The magic number of a file.
 const MAGIC: &[u8; 12] = b"\xABKTX 20\xBB\r\n\x1A\n";
 
-/// Returns whether a file starts like a KTX 2 file, or like one of version 1, which has its own error message.
+/// Returns whether a file starts like a KTX 2 file or a KTX 1 file, which has its own error message.
 pub fn looks_like_ktx2(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_1)
 }

@@ -14,7 +14,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::packed::unpack;
 use std::sync::Arc;
 
-/// Reads the first layer, face and slice in full size.
+/// Reads the first layer, face and slice at full size.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
     let (texture, view) = stored(bytes, options)?;

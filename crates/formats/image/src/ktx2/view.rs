@@ -44,7 +44,7 @@ impl SwizzleSource {
         })
     }
 
-    /// Returns the sample of a pixel; missing colors are 0, and missing alpha is the maximum.
+    /// Returns the sample of a pixel. Missing colors are 0, and missing alpha is the maximum.
     fn of<T: Copy>(self, pixel: &[T], channels: Channels, full: T, zero: T) -> T {
         let place = match (self, channels) {
             (SwizzleSource::Zero, _) => return zero,
@@ -101,7 +101,7 @@ impl Ktx2View {
         self.orientation.apply(image)
     }
 
-    /// Applies orientation and swizzle to uncompressed pixels; warns if one of them cannot be applied.
+    /// Applies orientation and swizzle to uncompressed pixels. Warns if either cannot be applied.
     pub(super) fn apply_to_texture(
         self,
         texture: &mut Texture,

@@ -6,8 +6,8 @@ use polyhaul_model::{ColorSpace, Encoding, Texel};
 
 use ColorSpace::{Linear, Srgb};
 
-/// Formats read unchanged, and written, by number. Of formats with the same meaning, the first is written. Formats
-/// without an sRGB number use the linear one; the descriptor declares the color space.
+/// Formats read unchanged, and written, by number. Of formats with the same meaning, the first is written. Encodings
+/// without an sRGB format use the linear format; the descriptor declares the color space.
 const SAME: &[(u32, Encoding, ColorSpace)] = &[
     (9, plain(1, Texel::U8), Linear),
     (15, plain(1, Texel::U8), Srgb),
@@ -91,7 +91,7 @@ pub(super) fn texels(number: u32) -> Option<Texels> {
     })
 }
 
-/// Returns the number of a format; `None` if Vulkan does not define one.
+/// Returns the `VkFormat` of an encoding with a color space, or `None` if there is none.
 pub(super) fn number(encoding: Encoding, color_space: ColorSpace) -> Option<u32> {
     let find = |space| SAME.iter().find(|row| (row.1, row.2) == (encoding, space)).map(|row| row.0);
     find(color_space).or_else(|| find(Linear))

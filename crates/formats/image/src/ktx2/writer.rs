@@ -16,7 +16,7 @@ const WRITER: &[u8] = b"\x13\0\0\0KTXwriter\0polyhaul\0\0";
 /// Writes a texture.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`] for an unsupported zstd level, and if no format number describes the texture.
+/// [`ErrorKind::Usage`] for an unsupported zstd level, and if no `VkFormat` describes the texture.
 pub fn write(
     texture: &Texture,
     style: &ImageWriteOptions,

@@ -1,8 +1,8 @@
 //! Filters rows horizontally.
 //!
 //! Rows are extended beyond the edges. If all output pixels share their weights, a row is stored deinterleaved by the
-//! step between output pixels: each part has consecutive pixels for one tap, whatever their channels, so that the
-//! result is a weighted sum of whole parts, which vectorizes. `kernel` computes the weights, `mix` the sums.
+//! step between output pixels: each part stores the pixels for one tap consecutively, for any number of channels. The
+//! result is then a weighted sum of whole parts, which vectorizes. `kernel` computes the weights, `mix` the sums.
 
 use super::kernel::MipmapKernel;
 use super::mix::mix;
@@ -54,7 +54,7 @@ impl MipmapAcross {
         }
     }
 
-    /// Same as [`MipmapAcross::put`], with pixels converted by `make`; `SIZE` is the number of samples per pixel.
+    /// Same as [`MipmapAcross::put`], but converts pixels with `make`. `SIZE` is the number of samples per pixel.
     #[inline(always)]
     pub(super) fn put_with<const FROM: usize, const SIZE: usize, T: Copy>(
         &self,
@@ -78,7 +78,7 @@ impl MipmapAcross {
         number % self.step * self.length + number / self.step
     }
 
-    /// Fills in the pixels beyond the edges; all others must already be stored.
+    /// Fills in the pixels beyond the edges. All other pixels must already be stored.
     pub(super) fn close(&self, row: &mut [f32]) {
         let beyond = (self.reach.start..0).chain(self.kernel.from() as isize..self.reach.end);
         for at in beyond {

@@ -7,7 +7,7 @@
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::{Image, Samples};
 
-/// Histogram bins.
+/// Number of histogram bins.
 const STEPS: usize = 1 << 16;
 
 /// Scales the alpha of `levels`.

@@ -12,7 +12,7 @@ use std::ops::Range;
 const KAISER_WIDTH: f64 = 3.0;
 /// Shape parameter of the Kaiser window.
 const KAISER_ALPHA: f64 = 4.0;
-/// Samples per pixel for averaging its weight.
+/// Number of samples per input pixel for averaging its weight.
 const MEAN_OF: usize = 32;
 
 /// The weights of a filter in one direction.
@@ -22,7 +22,7 @@ pub(super) struct MipmapKernel {
     edges: MipmapEdges,
     /// Per distinct output pixel: the first contributing input pixel, which may be beyond the edge.
     starts: Vec<isize>,
-    /// `taps` weights per distinct output pixel, and the number of used ones, without leading and trailing zeros.
+    /// `taps` weights per distinct output pixel, and the number of used weights, without leading and trailing zeros.
     weights: Vec<f32>,
     counts: Vec<usize>,
     taps: usize,
@@ -102,7 +102,7 @@ impl MipmapKernel {
         self.from
     }
 
-    /// Maps an input pixel beyond the edges to one inside.
+    /// Maps an input pixel beyond the edges to a pixel inside.
     pub(super) fn place(&self, at: isize) -> usize {
         match self.edges {
             MipmapEdges::Clamp => at.clamp(0, self.from as isize - 1) as usize,

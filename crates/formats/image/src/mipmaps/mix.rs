@@ -5,7 +5,7 @@
 
 use polyhaul_text::cpu::Level;
 
-/// Samples summed up together, in 8 registers: with fewer, each addition would wait for the previous one.
+/// Number of samples summed up together, in 8 registers. With fewer, each addition would wait for the previous one.
 const TILE: usize = 32;
 #[cfg(target_arch = "x86_64")]
 const TILE_AVX2: usize = 64;

@@ -80,7 +80,8 @@ polyhaul_model::options! {
     }
 }
 
-/// Computes the levels below an image: width and height are half of the previous ones, rounded down, and at least 1.
+/// Computes the levels below an image. Width and height are half those of the previous level, rounded down, and at
+/// least 1.
 ///
 /// Width and height need not be powers of two: a box then includes fractions of the pixels at its border. sRGB is
 /// averaged as linear light, and samples are rounded to nearest. The result does not depend on the number of threads.
@@ -309,7 +310,7 @@ impl Filtering<'_> {
         Ok(())
     }
 
-    /// Loads and prepares sRGB pixels with alpha, the most common ones, in one step.
+    /// Loads and prepares sRGB pixels with alpha, the most common pixels, in one step.
     fn put_bytes(&self, pixels: &[u8], row: &mut [f32]) {
         let lights = &*LIGHTS;
         if self.work.weighs {

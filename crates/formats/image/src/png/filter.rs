@@ -22,10 +22,10 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     let size = size.min(row.len());
     let (first, rest) = row.split_at(size);
     let (first_above, rest_above) = above.split_at(size.min(above.len()));
-    // The pixel to the left of the first one is 0, so for the first pixel, Sub equals None, Average subtracts half of
+    // The pixel to the left of the first pixel is 0, so for the first pixel, Sub equals None, Average subtracts half of
     // the pixel above, and Paeth equals Up.
     let first = first.iter().zip(first_above);
-    // The byte, its left neighbor, the byte above, and the left neighbor of that.
+    // The byte, its left neighbor, the byte above, and the left neighbor of the byte above.
     let rest = rest.iter().zip(row).zip(rest_above.iter().zip(above));
     match number {
         0 => out.extend_from_slice(row),
@@ -45,8 +45,8 @@ fn apply(number: usize, row: &[u8], above: &[u8], size: usize, out: &mut Vec<u8>
     }
 }
 
-/// Reverses filter `number` of the row `from`, given the row `above`; all three have the same length. `size` is the
-/// bytes per pixel. Returns `None` for an unknown filter.
+/// Reverses filter `number` of the row `from`, given the row `above`. `from`, `above` and `to` have the same length.
+/// `size` is the number of bytes per pixel. Returns `None` for an unknown filter.
 pub(super) fn undo(number: u8, size: usize, above: &[u8], from: &[u8], to: &mut [u8]) -> Option<()> {
     match size {
         1 => undo_pixels::<1>(number, above, from, to),
@@ -104,7 +104,7 @@ fn mean(left: u8, up: u8) -> u8 {
     ((u16::from(left) + u16::from(up)) / 2) as u8
 }
 
-/// Paeth predictor: the value closest to left + up - corner; the first one on ties.
+/// Paeth predictor: the value closest to left + up - corner; on ties, the first of left, up and corner.
 fn nearest(left: u8, up: u8, corner: u8) -> u8 {
     // Between the lower and the higher neighbor, a corner in the first third or below selects the higher one, and a
     // corner in the last third or above the lower one. Comparing with thirds has a shorter dependency chain from `left`

@@ -31,7 +31,8 @@ impl<'a> Idat<'a> {
     /// Maximum size of chunks without pixels: the `png` crate counts some of them toward its limit, which is far
     /// higher.
     pub(super) const MAX_OTHER_BYTES: u64 = 64 << 10;
-    /// Bytes kept past the end of a span: a block that starts in the span is decoded ahead only if it ends within them.
+    /// Number of bytes kept past the end of a span. A block that starts in the span is decoded ahead only if it ends
+    /// within these bytes.
     pub(super) const BEYOND_BYTES: usize = 64 << 10;
 
     /// Reads a file up to its pixel data.
@@ -47,7 +48,7 @@ impl<'a> Idat<'a> {
         self.decoder.info().ok_or_else(unexpected)
     }
 
-    /// Moves the next `span_bytes` of compressed data into `span`, or the rest; returns whether there are any.
+    /// Moves the next `span_bytes` bytes of compressed data, or the rest, into `span`. Returns whether there are any.
     pub(super) fn next(&mut self, span_bytes: usize, span: &mut ZlibSpan) -> Result<bool> {
         let mut bytes = span.take_bytes();
         let max_bytes = span_bytes + Self::BEYOND_BYTES;

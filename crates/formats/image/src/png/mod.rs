@@ -4,13 +4,13 @@
 //!
 //! - Samples of 1, 2 and 4 bits are scaled to 8 bits; samples of 16 bits are kept. Palette colors become 8-bit pixels,
 //!   with alpha if the file has a `tRNS` chunk. In files without a palette, `tRNS` is a single transparent color, which
-//!   gets alpha 0; all others are opaque. Colors are unpremultiplied; premultiplied ones are unpremultiplied for
-//!   writing.
-//! - Samples are linear if declared so: `cICP` with linear transfer, or `gAMA` of 1 without `sRGB`. All others are
-//!   assumed to be sRGB. Profiles (`iCCP`) and other color descriptions that are not sRGB are kept with the image and
-//!   not applied (`changed-color-space`).
+//! gets alpha 0; all other colors are opaque. Colors are unpremultiplied; premultiplied colors are unpremultiplied for
+//! writing.
+//! - Samples are linear if declared so: `cICP` with linear transfer, or `gAMA` of 1 without `sRGB`. All other samples
+//!   are assumed to be sRGB. Profiles (`iCCP`) and other color descriptions that are not sRGB are kept with the image
+//! and not applied (`changed-color-space`).
 //! - Pixels are kept as stored unless the caller requests the EXIF orientation (`eXIf`) (`unapplied-orientation`).
-//! - The CRC of all chunks is verified, including unused ones, and the Adler-32 checksum of the pixels. A damaged
+//! - The CRCs of all chunks, including unused chunks, and the Adler-32 checksum of the pixels are verified. A damaged
 //!   ancillary chunk is skipped (`bad-checksum`).
 //! - An index outside the palette is an error, and so is a missing last chunk (`IEND`). Compressed data after the last
 //!   row and bytes after the last chunk are ignored.
@@ -18,10 +18,10 @@
 //! - Of an animation, the still image is read; frames are dropped with a warning (`left-out-frames`). A damaged or
 //!   truncated animation does not affect the image (`broken-animation`).
 //!
-//! `reader`: decodes images with the `png` crate. `overlap`: the same for large images, in parallel, with `idat`:
-//! compressed data, `spans`: parts of the data decoded ahead, and `rows`: inflated rows to pixels. `still`: removes the
-//! chunks of animations. `layout`: stored rows to pixels. `writer`: encodes images, `filter`: row filters, `sums`:
-//! combinable checksums. Source: Portable Network Graphics (PNG) Specification, third edition (W3C).
+//! `reader`: decodes images with the `png` crate. `overlap`: decodes large images in parallel, with `idat` (compressed
+//! data), `spans` (parts of the data decoded ahead) and `rows` (inflated rows to pixels). `still`: removes the chunks
+//! of animations. `layout`: stored rows to pixels. `writer`: encodes images, with `filter` (row filters) and `sums`
+//! (combinable checksums). Source: Portable Network Graphics (PNG) Specification, third edition (W3C).
 
 mod filter;
 mod idat;

@@ -58,8 +58,8 @@ const WINDOW_BYTES: usize = 32 << 10;
 /// Size of the file up to the end of the header.
 const HEADER_END: usize = 29;
 
-/// Returns whether a file can be read again, and declares an image that is compressed, not interlaced and not small,
-/// without very long rows.
+/// Returns whether a file can be read again and declares an image that is compressed, not interlaced and not small,
+/// without very long rows, and whether the memory limit suffices.
 pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) -> bool {
     if input.bytes.in_order() || input.options.run.memory_limit < MIN_MEMORY {
         return false;
@@ -67,7 +67,7 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     let header = reader.ensure(HEADER_END).ok().and_then(|header| header.first_chunk::<HEADER_END>());
     let Some(&[.., a, b, c, d, e, f, g, h, bits, kind, _, _, interlaced]) = header else { return false };
     let [width, height] = [[a, b, c, d], [e, f, g, h]].map(|side| u32::from_be_bytes(side) as usize);
-    // By color type: 0 gray, 2 RGB, 3 palette, 4 gray with alpha, 6 RGBA; others are invalid.
+    // By color type: 0 gray, 2 RGB, 3 palette, 4 gray with alpha, 6 RGBA; other types are invalid.
     let samples = [1, 1, 3, 1, 2, 1, 4][usize::from(kind.min(6))];
     let row = width.saturating_mul(samples * usize::from(bits)).div_ceil(8);
     let rows = row.saturating_mul(height);
@@ -76,7 +76,7 @@ pub(super) fn is_worth_it(input: &PngInput<'_>, reader: &mut BlockReader<'_>) ->
     interlaced == 0 && is_compressed && row <= MAX_ROW_BYTES && rows >= MIN_BYTES
 }
 
-/// Reads a file from its start; declines if anything is unexpected.
+/// Reads a file from its start. Declines if anything is unexpected.
 pub(super) fn read(input: &PngInput<'_>, reader: BlockReader<'_>) -> Attempt<(Image, Animation)> {
     let animation = Mutex::default();
     let Ok(image) = decode(input, reader, &animation, SIZES) else { return Attempt::Declined };
@@ -120,7 +120,7 @@ fn inflate<T: PngSample>(
     let max_spans = backed.min(options.worker_threads() + 1);
     // Without spans to decode ahead, a third thread would wait, since everything else is sequential.
     let threads = options.worker_threads().min(max_spans.max(2));
-    // A single thread wakes no others, so chunks can be smaller.
+    // A single thread wakes no other threads, so chunks can be smaller.
     let chunk_bytes = if threads > 1 { sizes.chunk } else { sizes.chunk / 2 };
     let crew = Crew::new(threads, options.memory_limit / 2, WINDOW_BYTES + chunk_bytes);
     let span = ZlibSpan::new().map_err(stopped)?;

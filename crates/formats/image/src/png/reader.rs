@@ -144,7 +144,7 @@ impl PngInput<'_> {
         Ok(Image { width, height, channels, samples, color_space, profile, ..Image::default() })
     }
 
-    /// Converts a failure after `at` bytes to an error.
+    /// Converts a failure after `at` bytes into an error.
     fn error(&self, stop: PngStop, at: u64) -> Error {
         match stop {
             PngStop::Other(error) => error,

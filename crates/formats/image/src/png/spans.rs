@@ -1,8 +1,8 @@
 //! A queue of spans of compressed data, some of which are decoded ahead.
 //!
-//! The thread that inflates in order takes spans one by one (`next`), and decodes those that no other thread has
-//! started. That takes as long as decoding a later span ahead, so the first waiting span is left to this thread. The
-//! thread waits only for a span that is being decoded.
+//! The thread that inflates in order takes spans one by one (`next`), and decodes the spans that no other thread has
+//! started. Decoding a span takes it as long as decoding a later span ahead, so the first waiting span is left to this
+//! thread. The thread waits only for a span that is being decoded.
 
 use super::idat::{Idat, unexpected};
 use super::overlap::PngSizes;
@@ -12,7 +12,7 @@ use polyhaul_pipeline::run::lock;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Number of consecutive spans without a block that could be decoded ahead, after which no more are tried.
+/// Number of consecutive spans without a block that could be decoded ahead after which no more spans are tried.
 const MAX_MISSES: usize = 4;
 
 pub(super) struct SpanLine<'a> {
@@ -34,7 +34,7 @@ struct SpanLineState<'a> {
     is_over: bool,
     /// Number of inflated blocks when the last span was taken.
     blocks: u64,
-    /// Whether that number has grown since the span before, so that spans have blocks to decode ahead.
+    /// Whether `blocks` has grown since the previous span, so that spans have blocks to decode ahead.
     is_promising: bool,
     /// Number of consecutive spans without a block that was decoded ahead.
     misses: usize,
@@ -60,7 +60,8 @@ impl<'a> SpanLine<'a> {
         Ok(SpanLine { sizes, max_spans, line: Mutex::new(line), changed: Condvar::new() })
     }
 
-    /// Replaces `span` with the next one; returns whether there is one. `decoder` must have inflated all earlier spans.
+    /// Replaces `span` with the next span. Returns whether there is one. `decoder` must have inflated all earlier
+    /// spans.
     pub(super) fn next(&self, span: &mut ZlibSpan, decoder: &ZlibDecoder) -> Result<bool> {
         let mut line = lock(&self.line);
         let blocks = std::mem::replace(&mut line.blocks, decoder.block_count());
@@ -107,7 +108,7 @@ impl SpanLineState<'_> {
         }
     }
 
-    /// Returns the index of the next span to decode ahead: the second waiting one.
+    /// Returns the index of the next span to decode ahead: the second waiting span.
     fn place(&self) -> Option<usize> {
         let mut waiting = self.spans.iter().zip(0..).filter(|(span, _)| matches!(span, Queued::Read(_)));
         waiting.nth(1).map(|(_, at)| at).filter(|_| self.is_worth_it())

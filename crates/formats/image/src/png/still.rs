@@ -26,7 +26,7 @@ const SUM_BYTES: usize = 4;
 const ACTL_BYTES: usize = 8;
 const FCTL_BYTES: usize = 26;
 
-/// Maximum size of EXIF data and profiles; larger ones are skipped.
+/// Maximum size of EXIF data and of profiles; larger data is skipped.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// Maximum size of chunks about colors passed to the decoder.
@@ -66,7 +66,7 @@ pub(super) struct Animation {
     pub(super) others: OtherChunks,
 }
 
-/// Chunks that the decoder does not need: the content of those that are used, and a list of damaged ones.
+/// Chunks that the decoder does not need: the contents of used chunks, and a list of damaged chunks.
 #[derive(Debug, Default)]
 pub(super) struct OtherChunks {
     /// EXIF data.
@@ -78,12 +78,12 @@ pub(super) struct OtherChunks {
 }
 
 impl OtherChunks {
-    /// Returns the orientation in the EXIF data; 1 if there is none.
+    /// Returns the orientation in the EXIF data, or 1 if there is none.
     pub(super) fn orientation(&self) -> u16 {
         self.exif.as_deref().map_or(1, orient::of_exif)
     }
 
-    /// Returns the decompressed profile; `None` if it is damaged.
+    /// Returns the decompressed profile, or `None` if it is damaged.
     pub(super) fn profile(&self) -> Option<Vec<u8>> {
         const MAX_NAME_BYTES: usize = 80;
         let data = self.profile.as_deref()?;
@@ -92,7 +92,7 @@ impl OtherChunks {
         let mut plain = Vec::new();
         let limit = MAX_KEPT_BYTES as u64;
         flate2::bufread::ZlibDecoder::new(packed).take(limit).read_to_end(&mut plain).ok()?;
-        // A profile that reaches the limit is larger.
+        // A profile that reaches the limit may be larger.
         (plain.len() < MAX_KEPT_BYTES).then_some(plain)
     }
 
@@ -208,7 +208,7 @@ impl<'a> Still<'a> {
         self.animation.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Skips chunks up to one that the decoder needs.
+    /// Skips chunks until the next one that the decoder needs.
     fn advance(&mut self) -> io::Result<()> {
         while self.left == 0 && self.end.is_none() {
             let at = self.reader.offset();
@@ -269,7 +269,8 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Skips a chunk, passing its data to `with`. Returns whether its checksum matches; `None` if the file ends in it.
+    /// Skips a chunk, passing its data to `with`. Returns whether its checksum matches, or `None` if the file ends
+    /// within the chunk.
     fn skip_summed(&mut self, length: usize, kind: [u8; 4], mut with: impl FnMut(&[u8])) -> io::Result<Option<bool>> {
         let mut sum = Crc::new();
         let mut checked = 0;
@@ -342,8 +343,8 @@ impl<'a> Still<'a> {
         Ok(())
     }
 
-    /// Returns the length of a chunk's data: the fixed length of its type, if the chunk declares another one, but the
-    /// next chunk starts after the fixed length.
+    /// Returns the length of a chunk's data: the declared length or, if the next chunk starts after the fixed length of
+    /// the chunk type, that length.
     fn believed_length(&mut self, declared: usize, kind: [u8; 4]) -> io::Result<usize> {
         let Some(fixed) = fixed_bytes(kind).filter(|fixed| *fixed != declared) else { return Ok(declared) };
         let next = HEAD_BYTES + fixed + SUM_BYTES;

@@ -19,7 +19,7 @@ use std::ops::Range;
 /// Approximate size of the rows of a part. The output depends on it.
 const PART_BYTES: usize = 512 << 10;
 
-/// Maximum rows and columns.
+/// Maximum number of rows, and of columns.
 const MAX_SIDE: usize = i32::MAX as usize;
 
 /// The zlib header (RFC 1950): deflate with a window of 32 KiB, default level. As a big-endian number, it is a multiple
@@ -320,7 +320,7 @@ fn divided<T: Copy + Into<u32> + Bounded>(pixel: &[T]) -> impl Iterator<Item = u
     })
 }
 
-/// Losses of unpremultiplying colors.
+/// Losses from unpremultiplying colors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PngLosses {
     /// Pixels with alpha 0 whose colors become 0.
@@ -331,7 +331,7 @@ pub struct PngLosses {
     pub rounded: u64,
 }
 
-/// Counts the losses of writing an image; none if colors are not unpremultiplied.
+/// Counts the losses from writing an image. There are none if its colors need not be unpremultiplied.
 pub fn losses(image: &Image) -> PngLosses {
     let size = image.channels.count();
     match &image.samples {

@@ -208,7 +208,7 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
     Ok(resources)
 }
 
-/// Skips the layers; returns their number, and whether the merged image has transparency, marked by a negative count.
+/// Skips the layers. Returns their number, and whether the merged image has transparency, marked by a negative count.
 fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let size = size(pieces, is_large)?;
     let start = pieces.at();

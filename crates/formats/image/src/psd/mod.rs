@@ -2,7 +2,7 @@
 //!
 //! Choices where programs interpret documents differently:
 //!
-//! - The image is the merged one that Photoshop stores after the layers; documents saved without it ("Maximize
+//! - The image is the merged image that Photoshop stores after the layers; documents saved without it ("Maximize
 //!   Compatibility" off) contain a white placeholder.
 //! - The first channel after the colors is alpha if the layer count is negative, which is how Photoshop marks it as the
 //!   transparency of the merged image. All other channels are selections; they are skipped with a warning, as are

@@ -194,7 +194,7 @@ fn joined<const SIZE: usize, T: Copy + Default>(
     Ok(samples)
 }
 
-/// Expands bits to bytes; 1 is black.
+/// Expands bits into bytes. A bit of 1 is black.
 fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     let mut samples = room(header.width * header.height)?;
     for row in plane.chunks_exact(header.row_bytes()) {
@@ -204,7 +204,7 @@ fn expanded_bits(header: &PsdHeader, plane: &[u8]) -> Result<Vec<u8>> {
     Ok(samples)
 }
 
-/// Expands indices to colors of a palette, which stores all reds, then all greens, then all blues.
+/// Expands indices into colors of a palette, which stores all reds, then all greens, then all blues.
 fn mapped(colors: &[u8], plane: &[u8]) -> Result<Vec<u8>> {
     let mut table = [[0; 3]; 256];
     for (number, color) in table.iter_mut().enumerate() {

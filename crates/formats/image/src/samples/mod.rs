@@ -1,7 +1,7 @@
 //! Converts the samples of images to other types, color spaces and channels.
 //!
 //! All conversions go through floats, a batch of pixels at a time: `load` reads samples unchanged or as linear light,
-//! `SampleStore` converts them back. Mipmaps and blocks use both. `srgb` contains the transfer functions.
+//! and `SampleStore` converts them back. Mipmaps and blocks use both. `srgb` contains the transfer functions.
 
 pub(crate) mod half;
 mod srgb;
@@ -65,9 +65,9 @@ impl Cut {
 /// Converts an image to another sample type and color space.
 ///
 /// sRGB follows IEC 61966-2-1, and samples are rounded to nearest. Alpha is always linear. Premultiplied colors are
-/// unpremultiplied for the conversion and premultiplied again; if alpha is 0, they are converted unchanged. Integers
-/// cannot represent values below 0, above 1, NaN, or between two steps: [`Cut`] counts those. Negative floats are
-/// converted symmetrically to positive ones.
+/// unpremultiplied for the conversion and premultiplied again; if alpha is 0, they are converted as stored. Integers
+/// cannot represent NaN, or values below 0, above 1 or between two steps; [`Cut`] counts these. Negative floats are
+/// converted symmetrically to positive floats.
 ///
 /// ```
 /// use polyhaul_image::samples::convert_samples;
@@ -273,8 +273,8 @@ pub(super) fn sized(scratch: &mut Vec<f32>, count: usize) -> Result<&mut [f32]> 
     Ok(&mut scratch[..count])
 }
 
-/// Loads whole pixels as floats, starting at sample `start`: integers are scaled to 0 to 1, and with `decodes`, colors
-/// are converted to linear light.
+/// Loads whole pixels as floats, starting at sample `start`. Integers are scaled to the range 0 to 1 and, with
+/// `decodes`, colors are converted to linear light.
 pub(super) fn load(image: &Image, start: usize, decodes: bool, out: &mut [f32]) -> Result<()> {
     let straight = decodes && !image.premultiplied;
     let end = start + out.len();

@@ -57,7 +57,7 @@ pub(crate) static BYTES: LazyLock<SrgbBytes> = LazyLock::new(|| {
 });
 
 impl SrgbBytes {
-    /// Returns the code nearest to `light`; 0 for NaN.
+    /// Returns the code nearest to `light`, or 0 for NaN.
     #[inline(always)]
     pub(crate) fn code(&self, light: f32) -> u8 {
         self.code_at(SrgbBytes::place(light))
@@ -127,7 +127,7 @@ impl SrgbWords {
         })
     }
 
-    /// Returns the code nearest to `light`; 0 for NaN.
+    /// Returns the code nearest to `light`, or 0 for NaN.
     #[inline]
     pub(crate) fn code(&self, light: f32) -> u16 {
         let light = if light > DARKEST16 { light } else { DARKEST16 };

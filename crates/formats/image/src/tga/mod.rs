@@ -4,7 +4,7 @@
 //!
 //! - 32-bit pixels have alpha, as in most readers, since many programs write alpha but declare 0 attribute bits. 16-bit
 //!   gray is gray and alpha. 16-bit color has alpha if the header declares one attribute bit.
-//! - Alpha is declared by type 3 or 4 in the extension area (useful, premultiplied), or without an extension area, by
+//! - Alpha is declared by type 3 or 4 in the extension area (useful, premultiplied) or, without an extension area, by
 //!   attribute bits; types 0 to 2 declare it meaningless. If undeclared alpha is 0 in all pixels, the image is read as
 //!   opaque, since it would be invisible (`unused-alpha`); without an extension area, so is a 16-bit image whose
 //!   attribute bit is 0 in all pixels. Any other undeclared alpha is kept, with the warning `undeclared-alpha` unless
@@ -12,7 +12,7 @@
 //! - If the header does not declare one attribute bit, the 16th bit of pixels and of the color map is dropped, with the
 //!   warning `left-out-alpha` if the bit varies.
 //! - 5-bit samples are scaled to 8 bits and rounded, so that 31 becomes 255.
-//! - A run may continue in the next row, but not past the last one.
+//! - A run may continue in the next row, but not past the last row.
 //! - An index outside the color map is an error.
 //! - The version 2 extension area is searched for in the last `TAIL_BYTES` bytes after the pixels. Only its alpha type
 //!   is used; without it, colors are assumed to be unpremultiplied.

@@ -1,8 +1,8 @@
 //! Unpacks the packets of a TGA file: the lower seven bits of the first byte, plus 1, are a number of pixels. If the
 //! highest bit is set, one pixel follows and is repeated; otherwise that many pixels follow.
 //!
-//! Unpacks the available bytes and resumes with the next ones, wherever they were split. Does not read files; pixels
-//! are produced as stored, independent of rows and colors.
+//! Unpacks the available bytes and resumes with the next bytes, wherever the data was split. Does not read files;
+//! pixels are produced as stored, independent of rows and colors.
 
 use crate::runs;
 use crate::runs::{RunCode, RunsProgress, SLACK};
@@ -26,7 +26,7 @@ impl RunCode for TgaHeads {
 pub(super) struct Packets {
     /// Number of pixels left in the packet.
     left: usize,
-    /// The pixel of a run; `None` for literal pixels.
+    /// The pixel of a run, or `None` for literal pixels.
     run: Option<[u8; MAX_PIXEL_BYTES]>,
 }
 
@@ -38,7 +38,7 @@ impl Packets {
         let room = to.len().saturating_sub(SLACK);
         loop {
             if self.left == 0 {
-                // The fast path needs space beyond each packet; the last ones are unpacked piece by piece below.
+                // The fast path needs space beyond each packet; the last packets are unpacked piece by piece below.
                 whole(size, from, to, &mut progress);
                 if progress.made == room || !self.start(size, from, &mut progress) {
                     return progress;
@@ -55,7 +55,7 @@ impl Packets {
         self.left
     }
 
-    /// Starts a packet; returns `false` unless its first byte and the pixel of a run are available.
+    /// Starts a packet. Returns `false` unless its first byte and the pixel of a run are available.
     fn start(&mut self, size: usize, from: &[u8], progress: &mut RunsProgress) -> bool {
         let Some((&head, rest)) = from[progress.used..].split_first() else { return false };
         let (count, is_run) = TgaHeads::decode(head);
@@ -72,7 +72,7 @@ impl Packets {
         true
     }
 
-    /// Unpacks the available part of the packet; returns `false` if the packet is incomplete or exceeds `to`.
+    /// Unpacks the available part of the packet. Returns `false` if the packet is incomplete or exceeds `to`.
     fn continue_packet(&mut self, size: usize, from: &[u8], to: &mut [u8], progress: &mut RunsProgress) -> bool {
         let from = &from[progress.used..];
         let to = &mut to[progress.made..];

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Approximate bytes per read: small enough to stay in cache.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Reads a TGA file; also returns the number of threads used.
+/// Reads a TGA file. Also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let file: Arc<str> = bytes.name().into();
     let header = header::read(&bytes, &file, &options.limits)?;
@@ -163,7 +163,7 @@ impl TgaInput<'_> {
         }
     }
 
-    /// Decides how to treat alpha, given the alpha type in the extension area; warns about unusual alpha.
+    /// Decides how to treat alpha, given the alpha type in the extension area. Warns about unusual alpha.
     fn judge_alpha(&self, kind: Option<u8>, warnings: &mut Warnings) -> Result<TgaAlpha> {
         let seen = *self.alpha.lock().unwrap_or_else(PoisonError::into_inner);
         let AlphaSeen { any_bits, common_bits } = seen;
