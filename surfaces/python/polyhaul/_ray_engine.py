@@ -44,7 +44,7 @@ def main() -> None:
     try:
         import ray
     except ImportError:
-        sys.exit("Ray is not installed (pip install polyhaul[ray])")
+        sys.exit("Ray is not installed (pip install ray[data])")
     address = given.address or os.environ.get("RAY_ADDRESS")
     ray.init(address=address, log_to_driver=False, configure_logging=False, include_dashboard=False)
     try:

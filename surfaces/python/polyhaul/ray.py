@@ -1,4 +1,4 @@
-"""Assets in Ray Data pipelines. Requires ``pip install polyhaul[ray]``."""
+"""Assets in Ray Data pipelines. Requires the extra ``ray`` of this package, or ``pip install ray[data]``."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ pub struct EngineArgs {
 pub enum EngineName {
     /// Processes on this machine
     Local,
-    /// A Ray cluster (pip install polyhaul[ray])
+    /// A Ray cluster; requires the Python package with its extra `ray`
     Ray,
 }
 
