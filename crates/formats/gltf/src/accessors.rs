@@ -1,7 +1,7 @@
-//! Validates accessors: typed values in buffers.
+//! Validates accessors, which are typed values in buffers.
 //!
-//! Checks every offset, stride and count against the buffer and charges every value to the budget before reading a byte
-//! or allocating a value. `fills` does the reading.
+//! Checks every offset, stride and count against the buffer, and charges every value to the budget, before reading a
+//! byte or allocating memory for a value. `fills` reads the values.
 
 use crate::budget::Budget;
 use crate::buffers::{Buffers, Home};
@@ -18,7 +18,7 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 
-/// Accessor values of a file, with the state needed to validate and read them.
+/// The accessor values of a file, with the state needed to validate and read them.
 pub(crate) struct AccessorValues<'a, 'f> {
     pub(crate) document: &'a Document,
     pub(crate) budget: Budget,
@@ -29,7 +29,7 @@ pub(crate) struct AccessorValues<'a, 'f> {
     size: Option<u64>,
     /// Bytes read so far.
     bytes_read: AtomicU64,
-    /// Compressed views in use that are not decoded yet, by view.
+    /// Compressed views that are in use but not decoded yet, by index of the view.
     compressed: BTreeMap<usize, MeshoptView>,
     /// Maximum number of threads used.
     pub(crate) threads: usize,
@@ -71,8 +71,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         AccessorValues { size, ..self }
     }
 
-    /// Validates accessor `index` and charges its values for one read. `user` is the JSON path that refers to it, for
-    /// messages; `widths` lists the accepted component counts.
+    /// Validates accessor `index` and charges its values for one read. `user` is the JSON path that refers to the
+    /// accessor, for messages; `widths` lists the accepted numbers of components.
     pub(crate) fn layout(
         &mut self,
         index: usize,
@@ -112,7 +112,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             layout.span = Some(self.span(&elements, log)?);
             self.budget.charge_each(count, layout.element_bytes())?;
         } else {
-            // Without a view, the size of the file does not bound the count, and all values of a mesh may be allocated
+            // Without a view, the size of the file does not limit the count, and all values of a mesh may be allocated
             // at once.
             self.budget.charge_zeros(count, width * size_of::<f32>())?;
         }
@@ -120,27 +120,28 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         Ok(layout)
     }
 
-    /// Converts an element count; fails above [`Limits::elements`].
+    /// Converts an element count. Fails if it exceeds [`Limits::elements`].
     fn count(&self, count: u64, index: usize) -> Result<usize> {
         let limit = self.limits.elements;
         let within = usize::try_from(count).ok().filter(|_| count <= limit);
         within.ok_or_else(|| over_limit(&format!("accessors[{index}]: {count} elements"), limit, "elements"))
     }
 
-    /// Validates that elements lie within their view; returns their location.
+    /// Validates that elements lie within their view. Returns their location.
     fn span(&mut self, elements: &ViewElements<'_>, log: &mut GltfLog) -> Result<ByteSpan> {
         let ViewElements { path, view: index, offset, count, element_bytes, component } = *elements;
         let view = self.document.buffer_views.get(index);
         let view = view.ok_or_else(|| malformed(format!("{path}: bufferViews[{index}] does not exist")))?;
         let stride = view.byte_stride.unwrap_or(element_bytes as u64);
-        // The specification limits declared strides to 4 to 252 bytes; tightly packed elements may be smaller.
+        // The specification limits declared strides to the range 4 to 252 bytes; tightly packed elements may be
+        // smaller.
         if view.byte_stride.is_some() && !(4..=252).contains(&stride) || stride < element_bytes as u64 {
             let message =
                 format!("bufferViews[{index}]: byteStride {stride} is invalid for elements of {element_bytes} bytes");
             return Err(malformed(message));
         }
-        // Nothing follows the last element, so it needs its own size instead of the stride (section 3.6.2.4). Offsets
-        // and counts are arbitrary, so sums take 128 bits.
+        // Nothing follows the last element, so it needs only its own size, not the stride (section 3.6.2.4). Offsets
+        // and counts are arbitrary, so sums have 128 bits.
         let size = match count.checked_sub(1) {
             Some(last) => u128::from(stride) * last as u128 + element_bytes as u128,
             None => 0,
@@ -150,7 +151,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             let excess = format!("expected at least {end} bytes, found {}", view.byte_length);
             return Err(malformed(format!("{path} exceeds bufferViews[{index}]: {excess}")));
         }
-        // Opened only after all checks: an invalid accessor opens no file.
+        // Opened only after all checks, so that an invalid accessor opens no file.
         let (home, view_start) = self.open_view(index)?;
         let start = view_start + offset;
         let alignment = component.bytes() as u64;
@@ -160,12 +161,12 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         Ok(ByteSpan { home, start, stride: stride as usize, count })
     }
 
-    /// Opens the buffer of a view after validating that it contains the view. Returns the storage of the view's content
-    /// and the content's offset in that storage.
+    /// Opens the buffer of a view after validating that it contains the view. Returns where the view's content is
+    /// stored, and the offset of the content there.
     fn open_view(&mut self, index: usize) -> Result<(Home, u64)> {
         let view = &self.document.buffer_views[index];
         if let Some(compressed) = MeshoptView::from_view(view, index)? {
-            // Charged once, however many accessors use the view.
+            // Charged once, even if several accessors use the view.
             if !self.compressed.contains_key(&index) {
                 self.open_range(index, Some(compressed.buffer), compressed.offset, compressed.len)?;
                 self.budget.charge_decoded(compressed.content_bytes() as u64)?;
@@ -177,7 +178,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         Ok((Home::Buffer(buffer), view.byte_offset))
     }
 
-    /// Reads up to `max_bytes` from the start of an existing view.
+    /// Reads at most `max_bytes` from the start of an existing view.
     pub(crate) fn head(&mut self, index: usize, max_bytes: usize) -> Result<Vec<u8>> {
         let view = &self.document.buffer_views[index];
         let buffer = self.open_range(index, view.buffer, view.byte_offset, view.byte_length)?;
@@ -187,9 +188,10 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         try_copy(head, "a part of a file")
     }
 
-    /// Opens the buffer of view `index` after validating that it contains the view's bytes; returns the buffer's index.
+    /// Opens the buffer of view `index` after validating that it contains the view's bytes. Returns the index of the
+    /// buffer.
     fn open_range(&mut self, index: usize, buffer: Option<usize>, offset: u64, len: u64) -> Result<usize> {
-        // A missing index takes the same path as one that is out of range.
+        // A missing index is handled like an out-of-range index.
         let number = buffer.unwrap_or(usize::MAX);
         let Some(owner) = self.document.buffers.get(number) else {
             return Err(malformed(match buffer {
@@ -257,7 +259,7 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
     fn decode(&mut self) -> Result<()> {
         let mut views = Vec::new();
         for (index, view) in std::mem::take(&mut self.compressed) {
-            // An earlier call decoded it.
+            // An earlier call has already decoded it.
             if self.buffers.opened.views.contains_key(&index) {
                 continue;
             }

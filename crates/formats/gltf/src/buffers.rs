@@ -1,8 +1,8 @@
 //! Opens buffers: the second chunk of a `.glb`, `data:` URIs, or other files.
 //!
-//! A buffer is opened on first use, and any number of threads can read it. The chunk of a seekable, uncompressed file
-//! is read on demand; all other buffers are loaded into memory. This module opens no files: the caller decides which
-//! may be opened.
+//! A buffer is opened when it is first used, and any number of threads can read it. The chunk of a seekable,
+//! uncompressed file is read on demand; all other buffers are loaded into memory. This module opens no files: the
+//! caller decides which files may be opened.
 
 use crate::document::Buffer;
 use crate::log::{malformed, unsupported};
@@ -23,7 +23,7 @@ pub(crate) enum Binary<'a> {
     Missing,
     /// Loaded into memory.
     Whole(Arc<Vec<u8>>),
-    /// Located in a seekable file.
+    /// Located in a seekable file, from which it is read on demand.
     Placed { bytes: &'a Bytes<'a>, offset: u64, len: u64 },
 }
 
@@ -43,14 +43,14 @@ pub(crate) struct OpenBuffers<'a> {
     binary: Binary<'a>,
     /// State of each buffer.
     list: Vec<OpenedBuffer>,
-    /// Decoded content of compressed views, by view.
+    /// Decoded content of compressed views, by index of the view.
     pub(crate) views: HashMap<usize, Vec<u8>>,
 }
 
-/// Storage that a byte offset refers to.
+/// What a byte offset refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Home {
-    /// No storage: the values are zeros.
+    /// Nothing: the values are zeros.
     Nowhere,
     Buffer(usize),
     /// Decoded content of a compressed view.
@@ -58,8 +58,8 @@ pub(crate) enum Home {
 }
 
 impl OpenBuffers<'_> {
-    /// Returns `len` bytes at `offset`: borrowed if in memory, otherwise read into `scratch`. Returns an empty slice
-    /// for [`Home::Nowhere`].
+    /// Returns `len` bytes at `offset`. They are borrowed if the storage is in memory, otherwise read into `scratch`.
+    /// Returns an empty slice for [`Home::Nowhere`].
     pub(crate) fn read<'s>(
         &'s self,
         home: Home,
@@ -73,7 +73,7 @@ impl OpenBuffers<'_> {
             Home::View(index) => self.views.get(&index).ok_or_else(too_short)?,
             Home::Buffer(index) => match (self.list.get(index), &self.binary) {
                 (Some(OpenedBuffer::Chunk), Binary::Placed { bytes, offset: chunk_start, .. }) => {
-                    // The buffer only grows, so that workers rarely allocate.
+                    // The buffer never shrinks, so that workers rarely allocate.
                     if scratch.len() < len {
                         scratch
                             .try_reserve_exact(len - scratch.len())
@@ -123,7 +123,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
         Ok(Buffers { list, opened, files: HashMap::new(), open_file, longest })
     }
 
-    /// Opens a buffer; returns its declared size, or 0 if its bytes were already counted.
+    /// Opens a buffer. Returns its declared size, or 0 if its bytes were already counted.
     pub(crate) fn open(&mut self, index: usize) -> Result<u64> {
         let list = self.list;
         let buffer = list.get(index).ok_or_else(|| malformed(format!("buffers[{index}] does not exist")))?;
@@ -142,7 +142,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
         Ok(if is_new { buffer.byte_length } else { 0 })
     }
 
-    /// Opens a buffer without a URI: the second chunk.
+    /// Opens a buffer without a URI, which is the second chunk.
     fn chunk(&self, index: usize, buffer: &Buffer) -> Result<(OpenedBuffer, u64, bool)> {
         let len = match &self.opened.binary {
             Binary::Whole(bytes) if index == 0 => bytes.len() as u64,
@@ -171,7 +171,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
         if let Some(bytes) = self.files.get(&name) {
             return Ok((OpenedBuffer::Whole(bytes.clone()), bytes.len() as u64, false));
         }
-        // Several buffers may be prefixes of the same file; reading up to the largest size reads it once.
+        // Several buffers may be prefixes of the same file; reading up to the largest declared size reads it only once.
         let bytes = (self.open_file)(&name, self.longest)?;
         // Two names may refer to the same file, whose bytes are added to the budget only once.
         let is_new = !self.files.values().any(|other| Arc::ptr_eq(other, &bytes));
@@ -182,7 +182,7 @@ impl<'a, 'f> Buffers<'a, 'f> {
     }
 }
 
-/// Prefixes the message with the buffer, unless the error is an I/O error or already names a file.
+/// Prefixes the message with the buffer's path, unless the error is an I/O error or already names a file.
 fn about(index: usize, error: Error) -> Error {
     if error.io_error().is_some() || !error.place().file.is_empty() {
         return error;

@@ -1,6 +1,6 @@
-//! Splits a file into its JSON and the binary chunk of a `.glb`.
+//! Splits a file into its JSON and, for a `.glb`, the binary chunk.
 //!
-//! The binary chunk is located here, but loaded only if the source is sequential or compressed.
+//! The binary chunk is located here, and loaded only if the source is sequential or compressed.
 
 use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
@@ -12,12 +12,12 @@ use polyhaul_pipeline::bytes::Bytes;
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// JSON and binary chunk of a file.
+/// The JSON and the binary chunk of a file.
 pub(crate) struct Chunks<'a> {
     pub(crate) json: Vec<u8>,
     pub(crate) location: JsonLocation,
     pub(crate) binary: Binary<'a>,
-    /// Code and message of a repaired fault.
+    /// Code and message of a fault that was repaired.
     pub(crate) fault: Option<(&'static str, String)>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     reader.read()
 }
 
-/// Reads a whole `.gltf`; `head` holds its first bytes, which were read before.
+/// Reads a whole `.gltf`. `head` holds its first bytes, which were already read.
 fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>> {
     let limit = limits.line_bytes;
     // One byte beyond the limit shows that the file exceeds it.
@@ -53,7 +53,7 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
     let max_bytes =
         bytes.len().and_then(|len| usize::try_from(len).ok()).map_or(max_bytes, |len| max_bytes.min(len.max(1)));
     let mut json = Vec::new();
-    // A shorter head is the whole file.
+    // If the head is shorter, it is the whole file.
     if head.len() == HEADER_BYTES {
         bytes.read_as_claimed(start as u64, max_bytes, &mut json)?;
     }
@@ -71,7 +71,7 @@ fn whole_json(bytes: &Bytes<'_>, head: &[u8], limits: &Limits) -> Result<Vec<u8>
 struct ChunkReader<'a, 'l> {
     bytes: &'a Bytes<'a>,
     file: Arc<str>,
-    /// File length from the header; `u64::MAX` once the chunks exceed it.
+    /// Length of the file according to the header; `u64::MAX` once the chunks exceed it.
     end: Cell<u64>,
     /// Whether the chunks exceed the length in the header.
     is_longer: Cell<bool>,
@@ -109,9 +109,9 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(chunks)
     }
 
-    /// Returns the type, content offset and size of the chunk after the one that ends at `end`; `None` if there is
-    /// none. Chunks are aligned to 4 bytes, but some writers omit the padding: the type is then 1 to 3 bytes earlier,
-    /// at an offset where an aligned binary chunk never reads `BIN\0`.
+    /// Returns the type, content offset and size of the chunk after the chunk that ends at `end`; `None` if there is
+    /// none. Chunks are aligned to 4 bytes, but some writers omit the padding. Then the type is 1 to 3 bytes earlier,
+    /// at an offset where an aligned binary chunk never has `BIN\0`.
     fn second(&self, end: u64) -> Result<Option<([u8; 4], u64, u64)>> {
         let padding = (end.next_multiple_of(4) - end) as usize;
         let mut bytes = [0; CHUNK_HEADER_BYTES + 3];
@@ -123,7 +123,7 @@ impl<'a> ChunkReader<'a, '_> {
         }
         let is_unpadded = padding > 0 && bytes[4..CHUNK_HEADER_BYTES] == *BINARY;
         let skipped = if is_unpadded { 0 } else { padding };
-        // The first read was long enough only for a header without padding.
+        // The first read covers only a header without padding.
         if skipped > 0 && count == CHUNK_HEADER_BYTES {
             let rest = &mut bytes[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + skipped];
             count += self.bytes.read(end + CHUNK_HEADER_BYTES as u64, rest)?;
@@ -134,7 +134,7 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(Some((kind, offset + CHUNK_HEADER_BYTES as u64, len)))
     }
 
-    /// Locates the binary chunk; loads it if the source is sequential or compressed.
+    /// Locates the binary chunk, and loads it if the source is sequential or compressed.
     fn binary(&self, start: u64, len: u64) -> Result<Binary<'a>> {
         if self.bytes.in_order() || !self.bytes.is_backed() {
             return self.read_range(start, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
@@ -145,7 +145,7 @@ impl<'a> ChunkReader<'a, '_> {
         Ok(Binary::Placed { bytes: self.bytes, offset: start, len })
     }
 
-    /// Reads the type and size of the chunk at `offset`; `None` at the end of the file.
+    /// Reads the type and size of the chunk at `offset`. Returns `None` at the end of the file.
     fn header(&self, offset: u64) -> Result<Option<([u8; 4], u64)>> {
         if offset == self.end.get() {
             return Ok(None);

@@ -1,12 +1,12 @@
 //! Converts vertex colors: linear in glTF, sRGB in the model, as in OBJ and PLY files.
 //!
-//! The transfer functions are those of `polyhaul_model::srgb`, which images use as well.
+//! The transfer functions are in `polyhaul_model::srgb`, which images use as well.
 
 use polyhaul_model::srgb;
 use std::sync::LazyLock;
 
-/// Linear values of the 256 sRGB bytes. Most colors originate from bytes, for which the table replaces a power
-/// function.
+/// Linear values of the 256 sRGB bytes. Most colors originate from bytes, for which a look-up in this table replaces a
+/// power function.
 static LINEAR_OF_BYTE: LazyLock<[f32; 256]> =
     LazyLock::new(|| std::array::from_fn(|byte| exact_linear(byte as f32 / 255.0)));
 
@@ -20,8 +20,8 @@ fn exact_linear(value: f32) -> f32 {
     srgb::light(f64::from(value)) as f32
 }
 
-/// Converts a linear value, clamped to the range 0 to 1, to sRGB. A value converted from a byte returns to exactly that
-/// byte.
+/// Converts a linear value, clamped to the range 0 to 1, to sRGB. A value that was converted from a byte yields exactly
+/// that byte again.
 pub(crate) fn screen(value: f32) -> f32 {
     let value = f64::from(value.clamp(0.0, 1.0));
     let exact = srgb::code(value);
@@ -29,7 +29,7 @@ pub(crate) fn screen(value: f32) -> f32 {
     if linear(byte) == value as f32 { byte } else { exact as f32 }
 }
 
-/// Returns whether a color is stored without clamping: all values are from 0 to 1, none is NaN.
+/// Returns whether a color is stored without clamping: all values are from 0 to 1, and none is NaN.
 pub(crate) fn is_in_range(color: &[f32; 4]) -> bool {
     color.iter().all(|value| (0.0..=1.0).contains(value))
 }

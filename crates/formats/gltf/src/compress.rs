@@ -14,7 +14,7 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions
     compressed.resize_with(views.len(), Vec::new);
     let work = |raw: &mut Vec<u8>, (view, bytes): (&GltfView, &mut Vec<u8>)| {
         raw.clear();
-        // Reserved here, because `emit` cannot report a failed allocation.
+        // Reserve here, because `emit` cannot report a failed allocation.
         raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
         paced(&view.spans).for_each(|span| data.emit(span, 0..span.count, raw));
         *bytes = codec::encode(view.kind, raw)?;
@@ -32,9 +32,9 @@ mod codec {
     use crate::spans::{ViewKind, ViewMode};
     use polyhaul_model::error::{Error, ErrorKind, Result};
 
-    /// Version that the extension specifies.
+    /// Version that the extension requires.
     const VERTEX_VERSION: Option<i32> = Some(0);
-    /// Compression level; has no effect in version 0.
+    /// Compression level. It has no effect in version 0.
     const VERTEX_LEVEL: i32 = 2;
 
     /// Encodes the values of a view.

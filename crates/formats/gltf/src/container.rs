@@ -6,9 +6,9 @@
 pub(crate) const MAGIC: &[u8; 4] = b"glTF";
 /// Container version.
 pub(crate) const VERSION: u32 = 2;
-/// Header size: magic, version, length of the file.
+/// Size of the header: magic, version, length of the file.
 pub(crate) const HEADER_BYTES: usize = 12;
-/// Chunk header size: length, type.
+/// Size of a chunk header: length, type.
 pub(crate) const CHUNK_HEADER_BYTES: usize = 8;
 /// Type of the first chunk.
 pub(crate) const JSON: &[u8; 4] = b"JSON";

@@ -1,7 +1,7 @@
 //! Converts accessor bytes to floats and indices, for all component types, packed or strided.
 //!
-//! Packed values are converted in a single loop over components, which compilers vectorize. Destination values without
-//! source bytes are left unchanged.
+//! Packed values are converted in a single loop over components, which compilers vectorize. Destination values that
+//! have no source bytes are left unchanged.
 
 use crate::color::screen;
 use crate::layout::{Component, Form};
@@ -15,18 +15,18 @@ pub(crate) enum Finish {
     Keep,
     /// Replaces v of UVs with 1 - v.
     FlipV,
-    /// Converts linear RGBA to sRGB, alpha unchanged.
+    /// Converts linear RGBA to sRGB; alpha is unchanged.
     Screen,
-    /// Normalizes normals: quantized ones are not exactly of unit length.
+    /// Normalizes normals, because quantized normals do not have exactly unit length.
     Unit,
     /// Converts sizes to logarithms.
     Logarithm,
-    /// Converts opacities from 0 to 1 to logits.
+    /// Converts opacities, which are from 0 to 1, to logits.
     Logit,
 }
 
 impl Finish {
-    /// Converts values in place; adds the number of clamped colors or numbers to `cut`.
+    /// Converts values in place. Adds the number of clamped colors or numbers to `cut`.
     pub(crate) fn apply(self, values: &mut [f32], cut: &AtomicU64) {
         match self {
             Finish::Keep => {}
@@ -39,7 +39,7 @@ impl Finish {
                 to_screen(colors);
             }
             Finish::Logarithm => cut_to(values, 0.0..=f32::MAX, cut, |size| {
-                // Zero becomes the smallest normal number, whose logarithm is finite.
+                // Zero becomes the smallest normal number, because its logarithm is finite.
                 f64::from(size.max(f32::MIN_POSITIVE)).ln() as f32
             }),
             Finish::Logit => cut_to(values, 0.0..=1.0, cut, logit_of),
@@ -47,7 +47,7 @@ impl Finish {
     }
 }
 
-/// Clamps numbers to `range`, counts those outside in `cut`, then maps them through `change`.
+/// Clamps numbers to `range`, adds the number of values outside it to `cut`, then applies `change`.
 fn cut_to(values: &mut [f32], range: RangeInclusive<f32>, cut: &AtomicU64, change: impl Fn(f32) -> f32) {
     let mut count = 0;
     for value in values {
@@ -58,8 +58,8 @@ fn cut_to(values: &mut [f32], range: RangeInclusive<f32>, cut: &AtomicU64, chang
     cut.fetch_add(count, Relaxed);
 }
 
-/// Normalizes a vector until another round changes nothing, in at most `MAX_ROUNDS` rounds, so that writers that
-/// normalize again keep its bits.
+/// Normalizes a vector repeatedly until nothing changes, at most `MAX_ROUNDS` times, so that writers that normalize
+/// again keep its bits.
 fn to_unit(normal: &mut [f32; 3]) {
     const MAX_ROUNDS: usize = 4;
     for _ in 0..MAX_ROUNDS {
@@ -73,7 +73,7 @@ fn to_unit(normal: &mut [f32; 3]) {
     }
 }
 
-/// Converts linear colors to sRGB. Adjacent colors are often equal, so the last result is reused.
+/// Converts linear colors to sRGB. Adjacent colors are often equal, so the previous result is reused.
 fn to_screen(colors: &mut [[f32; 4]]) {
     // Black converts to itself, so the initial result is valid.
     let mut last = [0.0; 3];
@@ -88,8 +88,8 @@ fn to_screen(colors: &mut [[f32; 4]]) {
     }
 }
 
-/// Converts elements to `width` floats each; components missing from the file become 1. Source: section 3.6.2.2, the
-/// table of normalized integers.
+/// Converts elements to `width` floats each. Components that the file does not have become 1. Source: section 3.6.2.2,
+/// the table of normalized integers.
 pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32], width: usize) {
     let shape = ElementShape { stride, from: form.width, to: width };
     let i8 = |[byte]: [u8; 1]| f32::from(byte as i8);
@@ -110,7 +110,7 @@ pub(crate) fn floats(form: Form, bytes: &[u8], stride: usize, values: &mut [f32]
     }
 }
 
-/// Converts unsigned integers to indices and adds `base` to each; returns the maximum before `base` is added.
+/// Converts unsigned integers to indices and adds `base` to each. Returns the maximum before `base` is added.
 pub(crate) fn indices(form: Component, bytes: &[u8], stride: usize, values: &mut [u32], base: u32) -> Option<u32> {
     let shape = ElementShape { stride, from: 1, to: 1 };
     match form.bytes() {
@@ -120,7 +120,7 @@ pub(crate) fn indices(form: Component, bytes: &[u8], stride: usize, values: &mut
     }
     let max_index = values.iter().copied().max();
     if base > 0 {
-        // Indices out of range may wrap here; callers reject them by the maximum.
+        // Out-of-range indices may wrap here; callers reject them based on the maximum.
         values.iter_mut().for_each(|value| *value = value.wrapping_add(base));
     }
     max_index
@@ -136,7 +136,7 @@ struct ElementShape {
     to: usize,
 }
 
-/// Converts components of `B` bytes each; `missing` fills components that the file does not have.
+/// Converts components of `B` bytes each. Components that the file does not have become `missing`.
 #[inline(always)]
 fn spread<const B: usize, V: Copy>(
     shape: ElementShape,

@@ -1,6 +1,6 @@
 //! Types for the JSON of a glTF file: the properties that polyhaul reads or writes, named as in the specification.
 //!
-//! Other properties are ignored. Deserializing checks types only: indices may be out of range.
+//! Other properties are ignored. Deserialization checks only types, so indices may be out of range.
 
 use crate::log::malformed;
 use crate::serial::{list, text};
@@ -51,7 +51,7 @@ where
         .map_err(|error| malformed(format!("{path}.extensions.{name}: {}", names::shown(&error.to_string()))))
 }
 
-/// Ignored value, of which only the presence matters.
+/// A value that is ignored; only its presence matters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Skipped;
 
@@ -67,7 +67,7 @@ impl Serialize for Skipped {
     }
 }
 
-/// Whether there are extras; empty objects and `null` count as none.
+/// Whether there are extras. Empty objects and `null` count as none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Extras(pub(crate) bool);
 
@@ -270,7 +270,7 @@ objects! {
         extensions: Extensions,
         extras: Extras,
     }
-    /// Bytes of a URI, or of the second chunk of a `.glb`.
+    /// Bytes from a URI, or from the second chunk of a `.glb`.
     Buffer {
         name: Option<String>,
         #[serde(deserialize_with = "text")]
@@ -279,7 +279,7 @@ objects! {
         extensions: Extensions,
         extras: Extras,
     }
-    /// A material; missing factors have the specification's defaults.
+    /// A material. Missing factors have the defaults of the specification.
     GltfMaterial {
         name: Option<String>,
         pbr_metallic_roughness: Option<MetallicRoughness>,
@@ -306,9 +306,9 @@ objects! {
     TextureInfo {
         index: Option<usize>,
         tex_coord: usize,
-        /// For normal textures.
+        /// For normal textures only.
         scale: Option<f32>,
-        /// For occlusion textures.
+        /// For occlusion textures only.
         strength: Option<f32>,
         extensions: Extensions,
     }

@@ -1,9 +1,9 @@
 //! Reads the values of many accessors in parallel, directly into their destinations.
 //!
 //! Splits each accessor into pieces. Pieces that are adjacent in the file form a batch, which is read into a buffer
-//! that stays in the cache and converted from there: interleaved attributes are read once, small ones with few
-//! requests. All destinations are fixed beforehand, so the result does not depend on the number of threads. `accessors`
-//! has validated the offsets; `convert` converts the values.
+//! that stays in the cache, and converted from there: interleaved attributes are read once, and small attributes with
+//! few requests. All destinations are fixed beforehand, so the result does not depend on the number of threads.
+//! `accessors` has validated the offsets; `convert` converts the values.
 
 use crate::buffers::{Home, OpenBuffers};
 use crate::convert::{Finish, floats, indices};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Approximate bytes per piece.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// Maximum bytes of a batch of several pieces.
+/// Maximum bytes per batch of several pieces.
 const BATCH_BYTES: u64 = 256 << 10;
 
 /// Maximum number of unused bytes between the pieces of a batch.
@@ -29,10 +29,10 @@ const BATCHES_PER_THREAD: usize = 4;
 
 /// A read of values into a destination.
 pub(crate) struct AccessorFill<'m> {
-    /// `None` for steps and bytes, which have no accessor.
+    /// Layout of the accessor; `None` for steps and bytes, which have no accessor.
     layout: Option<AccessorLayout>,
     target: FillTarget<'m>,
-    /// Number of clamped values, or maximum index plus 1: see [`AccessorFill::floats`] and [`AccessorFill::indices`].
+    /// Number of clamped values, or maximum index plus 1; see [`AccessorFill::floats`] and [`AccessorFill::indices`].
     outcome: Option<&'m AtomicU64>,
 }
 
@@ -71,7 +71,8 @@ impl<'m> AccessorFill<'m> {
         AccessorFill { layout: Some(*layout), target: FillTarget::Floats { values, width, finish }, outcome: cut }
     }
 
-    /// Creates a read of indices, which adds `base` to each and raises `end` to the maximum index in the file plus 1.
+    /// Creates a read of indices, which adds `base` to each index and raises `end` to the maximum index in the file
+    /// plus 1.
     pub(crate) fn indices(
         layout: &AccessorLayout,
         values: &'m mut [u32],
@@ -86,7 +87,7 @@ impl<'m> AccessorFill<'m> {
         AccessorFill { layout: None, target: FillTarget::Steps { values, first, step }, outcome: None }
     }
 
-    /// Creates a read of bytes without a conversion.
+    /// Creates a read of bytes, without any conversion.
     pub(crate) fn bytes(span: ByteSpan, values: &'m mut [u8]) -> AccessorFill<'m> {
         AccessorFill { layout: None, target: FillTarget::Bytes { values, span }, outcome: None }
     }
@@ -119,7 +120,8 @@ impl<'m> AccessorFill<'m> {
         Ok(())
     }
 
-    /// Adds the pieces of steps and bytes; fills accessors without a view immediately, since there is nothing to read.
+    /// Adds the pieces of steps and bytes. Fills the values of accessors without a view immediately, since there is
+    /// nothing to read.
     fn add_step_pieces<'p>(&'p mut self, pieces: &mut Vec<Piece<'p>>) -> Result<()> {
         let form = Form { component: Component::U32, is_normalized: false, width: 1 };
         let size = size_of::<u32>();
@@ -130,7 +132,7 @@ impl<'m> AccessorFill<'m> {
                 if self.layout.is_some_and(|layout| layout.width < *width) {
                     values.iter_mut().skip(*width - 1).step_by(*width).for_each(|last| *last = 1.0);
                 }
-                // Zeros and ones are in every range, so nothing is clamped and the count is dropped.
+                // Zeros and ones are inside every range, so nothing is clamped and the count is ignored.
                 finish.apply(values, &AtomicU64::new(0));
             }
             FillTarget::Indices { values, base } => {
@@ -141,7 +143,7 @@ impl<'m> AccessorFill<'m> {
             }
             FillTarget::Steps { values, first, step } => {
                 for (number, values) in values.chunks_mut(PIECE_BYTES / size).enumerate() {
-                    // A pseudo-offset, so that steps form batches like the bytes of a buffer.
+                    // A made-up offset, so that steps form batches like the bytes of a buffer.
                     let start = (number * PIECE_BYTES) as u64;
                     let span = ByteSpan { home: Home::Nowhere, start, stride: size, count: values.len() };
                     let first = first.wrapping_add(step.wrapping_mul((number * PIECE_BYTES / size) as u32));
@@ -178,7 +180,7 @@ impl Piece<'_> {
         self.span.start + (self.span.count as u64).saturating_sub(1) * self.span.stride as u64 + element
     }
 
-    /// Fills the destination from bytes that start at the first element.
+    /// Fills the destination from bytes, which start at the first element.
     fn convert(&mut self, bytes: &[u8]) {
         let form = self.form;
         let stride = self.span.stride;
@@ -241,7 +243,7 @@ impl FillJob<'_, '_> {
     /// Reads and converts the pieces of a batch.
     fn convert(&self, batch: &mut [Piece<'_>], scratch: &mut Vec<u8>) -> Result<()> {
         let Some(ByteSpan { home, start, .. }) = batch.first().map(|first| first.span) else { return Ok(()) };
-        // Pieces may overlap (accessors share views), so the last one to start need not be the last to end.
+        // Pieces may overlap, because accessors may share views, so the piece that starts last need not end last.
         let end = batch.iter().map(Piece::end).max().unwrap_or(start);
         let bytes = self.buffers.read(home, start, (end - start) as usize, scratch)?;
         for piece in batch {
@@ -274,7 +276,7 @@ impl FillJob<'_, '_> {
     }
 }
 
-/// Groups sorted pieces into batches; returns the number of pieces in each.
+/// Groups sorted pieces into batches. Returns the number of pieces in each batch.
 fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
     let mut lengths = Vec::new();
     let mut first = 0;
@@ -299,9 +301,9 @@ struct SparseChange {
     layout: AccessorLayout,
     /// Indices of the replaced elements.
     replaced: Vec<u32>,
-    /// Replacements, if the target has floats.
+    /// The replacements, if the destination has floats.
     floats: Vec<f32>,
-    /// Replacements otherwise.
+    /// The replacements, if the destination has indices.
     indices: Vec<u32>,
     /// Floats per element.
     width: usize,
@@ -364,7 +366,7 @@ impl SparseChange {
                 for (&element, value) in self.replaced.iter().zip(&self.indices) {
                     *values.get_mut(element as usize).ok_or_else(wrong)? = value.wrapping_add(*base);
                 }
-                // The maximum may have been replaced, so it is computed again.
+                // The element with the maximum may have been replaced, so the maximum is computed again.
                 let max_index = values.iter().map(|value| value.wrapping_sub(*base)).max();
                 if let Some(end) = fill.outcome
                     && let Some(max_index) = max_index

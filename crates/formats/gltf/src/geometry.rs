@@ -1,8 +1,8 @@
-//! Plans the vertices and triangles of a glTF mesh: each object has separate vertices with one index per corner.
+//! Plans the vertices and triangles of a glTF mesh: each object has its own vertices, with one index per corner.
 //!
 //! A mesh is welded once. Its vertices are numbered in the order of the first corners that use them, so the vertices of
-//! an object are consecutive; the few that it shares with earlier objects are repeated. Nothing is copied: a block of
-//! vertices is a range and a short list. [`crate::pages`] generates the bytes.
+//! an object are consecutive; the few vertices that it shares with earlier objects are repeated. Nothing is copied: a
+//! block of vertices is a range and a short list. [`crate::pages`] generates the bytes.
 
 use crate::serial::collected;
 use crate::splats::SplatPlaces;
@@ -17,15 +17,15 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// An indexed mesh and its sections.
+/// A mesh with indices, and its sections.
 pub(crate) struct GltfGeometry<'a> {
-    /// Mesh with index streams for UVs and normals.
+    /// The mesh, with index streams for UVs and normals.
     pub(crate) mesh: Cow<'a, Mesh>,
     pub(crate) welded: Welded,
     /// Computed normals of vertices whose normal is missing or has no direction.
     pub(crate) repaired: HashMap<u32, [f32; 3]>,
     pub(crate) sections: Vec<MeshSection>,
-    /// Whether triangle materials are slots of objects rather than materials of the scene.
+    /// Whether the materials of triangles are slots of objects rather than materials of the scene.
     pub(crate) has_slots: bool,
     /// Whether any color is translucent.
     pub(crate) has_alpha: bool,
@@ -38,7 +38,7 @@ pub(crate) struct GltfGeometry<'a> {
 /// The part of a mesh that an object shows.
 #[derive(Debug, Default)]
 pub(crate) struct MeshSection {
-    /// Triangles by material, in the order of their first faces.
+    /// Triangles grouped by material. The groups are in the order of their first faces.
     pub(crate) triangles: Vec<MaterialTriangles>,
     /// Vertices of the triangles.
     pub(crate) vertices: VertexBlock,
@@ -51,7 +51,7 @@ pub(crate) struct MeshSection {
 /// Triangles with the same material.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MaterialTriangles {
-    /// Material of the scene, or slot of an evaluated object; [`NONE`] without a material.
+    /// Index of a material of the scene, or of a slot of an evaluated object; [`NONE`] if there is no material.
     pub(crate) material: u32,
     /// Face ranges in ascending order.
     pub(crate) faces: Vec<Range<usize>>,
@@ -60,9 +60,9 @@ pub(crate) struct MaterialTriangles {
 /// Vertices that are consecutive in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum VertexBlock {
-    /// A range of welded vertices, followed by earlier ones in ascending order.
+    /// A range of welded vertices, followed by earlier welded vertices in ascending order.
     Welded(Range<u32>, Vec<u32>),
-    /// Positions listed by index.
+    /// Positions, listed by their index.
     Listed(Vec<u32>),
     /// Consecutive positions.
     Positions(Range<u32>),
@@ -94,7 +94,7 @@ impl VertexBlock {
         matches!(self, VertexBlock::Welded(..))
     }
 
-    /// Returns the index of the welded vertex or position that vertex `number` of the block refers to.
+    /// Returns the index of the welded vertex or position for vertex `number` of the block.
     #[inline]
     pub(crate) fn source(&self, number: usize) -> u32 {
         match self {
@@ -107,7 +107,7 @@ impl VertexBlock {
         }
     }
 
-    /// Returns the index within the block of a welded vertex, which the block must contain.
+    /// Returns the index within the block for a welded vertex, which the block must contain.
     #[inline]
     pub(crate) fn number(&self, vertex: u32) -> u32 {
         match self {
@@ -121,8 +121,8 @@ impl VertexBlock {
 }
 
 impl<'a> GltfGeometry<'a> {
-    /// Plans a triangle mesh with one section for each start and end in `cuts`. `has_slots` selects slots instead of
-    /// materials of the scene.
+    /// Plans a triangle mesh with one section for each start and end in `cuts`. `has_slots` tells whether materials are
+    /// slots of objects instead of materials of the scene.
     pub(crate) fn new(
         mesh: &'a Mesh,
         cuts: &[(Counts, Counts)],
@@ -154,7 +154,7 @@ impl<'a> GltfGeometry<'a> {
             let points = points(&mesh, start, end)?;
             sections[cut] = MeshSection { triangles, vertices, lines, points };
         }
-        // Computed once: there may be many sections.
+        // Computed once for all sections, because there may be many.
         let has_alpha = mesh.colors.iter().any(|color| color[3] < 1.0);
         let has_point_normals = mesh.faces.is_empty()
             && mesh.normals.len() == mesh.positions.len()
@@ -163,7 +163,7 @@ impl<'a> GltfGeometry<'a> {
     }
 }
 
-/// Collects the vertices of some corners; vertices before `start` belong to earlier sections.
+/// Collects the vertices of some corners. Vertices before `start` belong to earlier sections.
 fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
     let mut end = start;
     let mut others = Vec::new();
@@ -174,7 +174,7 @@ fn welded_block(corners: &[u32], start: u32) -> Result<VertexBlock> {
             try_push(&mut others, vertex, "the plan")?;
         }
     }
-    // `VertexBlock::number` needs them sorted.
+    // `VertexBlock::number` requires them to be sorted.
     others.sort_unstable();
     others.dedup();
     Ok(VertexBlock::Welded(start..end, others))
@@ -242,7 +242,7 @@ fn lines(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<(Vec<[u32; 2]
     Ok(Some((segments, VertexBlock::Listed(used))))
 }
 
-/// Collects the points of a section: all its positions if the mesh has no elements.
+/// Collects the points of a section. If the mesh has no elements, these are all positions of the section.
 fn points(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<VertexBlock>> {
     if mesh.faces.is_empty() && mesh.lines.is_empty() && mesh.points.is_empty() && mesh.curves.is_empty() {
         let range = start.positions..end.positions;
@@ -273,13 +273,14 @@ pub(crate) fn is_direction(normal: [f32; 3]) -> bool {
     length > 0.0 && length.is_finite()
 }
 
-/// Normalizes a vector; returns +y if it has no direction.
+/// Normalizes a vector. Returns +y if it has no direction.
 pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
     let length = dot(vector, vector).sqrt();
     if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
 }
 
-/// Computes normals for vertices without a valid one: the area-weighted mean of the normals of the adjacent triangles.
+/// Computes normals for vertices that have no valid normal: the area-weighted mean of the normals of adjacent
+/// triangles.
 fn repaired_normals(mesh: &Mesh, welded: &Welded) -> Result<HashMap<u32, [f32; 3]>> {
     let mut sums: HashMap<u32, [f64; 3]> = HashMap::new();
     for (vertex, &normal) in welded.vertex_normals.iter().enumerate() {
@@ -312,7 +313,7 @@ fn position(mesh: &Mesh, index: u32) -> [f64; 3] {
     mesh.positions.get(index as usize).copied().unwrap_or_default().map(f64::from)
 }
 
-/// Returns the normal of a triangle, with twice its area as the length.
+/// Returns the normal of a triangle. Its length is twice the area of the triangle.
 fn area_normal([a, b, c]: [[f64; 3]; 3]) -> [f64; 3] {
     cross(subtract(b, a), subtract(c, a))
 }

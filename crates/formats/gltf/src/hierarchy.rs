@@ -1,7 +1,7 @@
 //! Walks the node hierarchy and computes world transforms.
 //!
 //! Nodes refer to children by index, and a hostile file can contain cycles, shared children, or a million levels. All
-//! nodes are validated once; then the scene is walked from its roots with an explicit stack, without recursion.
+//! nodes are validated once; then the scene is walked from its roots with an explicit stack instead of recursion.
 
 use crate::document::{Document, Node};
 use crate::log::{GltfLog, malformed};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// World transform of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct NodeWorld {
-    /// Product of the local transforms, whose numbers are first rounded to single precision.
+    /// Product of the local transforms, with all of their numbers rounded to single precision first.
     pub(crate) single: Matrix4,
     /// Product of the local transforms as written in the file.
     pub(crate) exact: Matrix4,
@@ -31,7 +31,7 @@ impl NodeWorld {
 /// The validated node hierarchy of the default scene.
 pub(crate) struct Hierarchy<'d> {
     document: &'d Document,
-    /// Roots with the world transforms of their parents.
+    /// Roots, each with the world transform of its parent.
     roots: Vec<(usize, NodeWorld)>,
 }
 
@@ -43,8 +43,8 @@ impl<'d> Hierarchy<'d> {
         Ok(Hierarchy { document, roots: roots(document, &parents, log)? })
     }
 
-    /// Calls `visit` with each node of the scene and its world transform: depth first, parents before children, in file
-    /// order.
+    /// Calls `visit` with each node of the scene and its world transform, depth first, with parents before children and
+    /// in file order.
     pub(crate) fn walk(&self, mut visit: impl FnMut(usize, &NodeWorld) -> Result<()>) -> Result<()> {
         let mut stack: Vec<(usize, NodeWorld)> = Vec::new();
         for &root in &self.roots {
@@ -54,7 +54,7 @@ impl<'d> Hierarchy<'d> {
                 let world = parent.of_child(node);
                 visit(index, &world)?;
                 stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
-                // Reversed, because the stack returns the last child first.
+                // Reversed, because the last child pushed is popped first.
                 stack.extend(node.children.iter().rev().map(|&child| (child, world)));
             }
         }
@@ -65,7 +65,7 @@ impl<'d> Hierarchy<'d> {
 /// Marks nodes without a parent.
 const NO_PARENT: usize = usize::MAX;
 
-/// Returns the parent of each node; fails if a node has two.
+/// Returns the parent of each node. Fails if a node has two parents.
 fn parents(document: &Document) -> Result<Vec<usize>> {
     let nodes = &document.nodes;
     let mut parents = Vec::new();
@@ -85,8 +85,8 @@ fn parents(document: &Document) -> Result<Vec<usize>> {
     Ok(parents)
 }
 
-/// Fails on cycles. Each node has at most one parent, so a node that cannot be reached from a root is in a cycle or
-/// below one.
+/// Fails if there is a cycle. Each node has at most one parent, so a node that cannot be reached from a root is in a
+/// cycle or below one.
 fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     let mut is_below = Vec::new();
     is_below.try_reserve_exact(parents.len()).map_err(|_| Error::memory("nodes"))?;
@@ -102,7 +102,7 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
         }
     }
     match is_below.iter().position(|is_below| !is_below) {
-        // From any of these nodes, enough steps up end in the cycle.
+        // Starting at any of these nodes, enough steps upward end in the cycle.
         Some(index) => {
             let index = (0..parents.len()).fold(index, |index, _| parents[index]);
             Err(malformed(format!("the node hierarchy has a cycle: nodes[{index}] is its own descendant")))
@@ -111,7 +111,7 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     }
 }
 
-/// Returns the roots of the default scene with the world transforms of their parents, or all roots if the file has no
+/// Returns the roots of the default scene, each with the world transform of its parent, or all roots if the file has no
 /// scenes. If a scene lists a child by mistake, the child keeps its parent's transform.
 fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Vec<(usize, NodeWorld)>> {
     let mut roots = Vec::new();
@@ -141,7 +141,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
         }
         try_push(&mut roots, (index, NodeWorld::IDENTITY), "nodes")?;
     }
-    // Only a wrongly listed child requires a walk over all roots.
+    // A walk over all roots is needed only if a child is listed by mistake.
     if has_child {
         let worlds = highest_listed(document, parents, &is_listed)?;
         roots.retain_mut(|(index, world)| worlds.get(index).map(|parent| *world = *parent).is_some());
@@ -149,7 +149,7 @@ fn roots(document: &Document, parents: &[usize], log: &mut GltfLog) -> Result<Ve
     Ok(roots)
 }
 
-/// Returns the listed nodes without a listed ancestor, with the world transforms of their parents.
+/// Returns the listed nodes that have no listed ancestor, each with the world transform of its parent.
 fn highest_listed(document: &Document, parents: &[usize], is_listed: &[bool]) -> Result<HashMap<usize, NodeWorld>> {
     let mut highest = HashMap::new();
     let mut stack = Vec::new();
@@ -164,7 +164,7 @@ fn highest_listed(document: &Document, parents: &[usize], is_listed: &[bool]) ->
             let node = &document.nodes[index];
             let world = parent.of_child(node);
             stack.try_reserve(node.children.len()).map_err(|_| Error::memory("nodes"))?;
-            // In any order: results are looked up by node.
+            // The order does not matter, because results are looked up by node.
             stack.extend(node.children.iter().map(|&child| (child, world)));
         }
     }
@@ -189,7 +189,7 @@ pub(crate) fn placed(translation: [f64; 3], rotation: [f64; 4], scale: [f64; 3])
     [row(0), row(1), row(2), IDENTITY64[3]]
 }
 
-/// Multiplies `a * b` (`b` is applied first). If `a` is the identity, the result is exactly `b`: no `-0.0` becomes
+/// Multiplies `a * b`, which applies `b` first. If `a` is the identity, the result is exactly `b`: no `-0.0` becomes
 /// `0.0`.
 pub(crate) fn multiply(a: &Matrix4, b: &Matrix4) -> Matrix4 {
     if *a == IDENTITY64 { *b } else { linear::multiply(a, b) }

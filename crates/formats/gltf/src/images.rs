@@ -1,8 +1,8 @@
-//! Names and reads images inside a file, in a buffer view or a `data:` URI.
+//! Names and reads images that are embedded in a file, in a buffer view or a `data:` URI.
 //!
-//! A name consists of the file's name, `#image`, the index and an extension: `chair.glb#image0.png`. This module
-//! decodes no image, and the caller opens files. The total size of the images is bounded: views that share bytes of a
-//! buffer cannot add up to more bytes than the buffer has.
+//! A name consists of the file's name, `#image`, the index and an extension, as in `chair.glb#image0.png`. This module
+//! decodes no images, and the caller opens the files. The total size of the images is limited: views that share bytes
+//! of a buffer cannot add up to more bytes than the buffer has.
 
 use crate::accessors::AccessorValues;
 use crate::buffers::Binary;
@@ -17,14 +17,15 @@ use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashMap;
 
-/// Separator between the file's name and the index.
+/// Separator between the file's name and the index of the image.
 const MARK: &str = "#image";
 
 /// Signatures, media types and extensions of PNG and JPEG.
 const KINDS: [(&[u8], &str, &str); 2] =
     [(b"\x89PNG\r\n\x1a\n", "image/png", "png"), (b"\xff\xd8\xff", "image/jpeg", "jpg")];
 
-/// Detects the media type of an image from its first bytes; `None` unless it is PNG or JPEG, which glTF can embed.
+/// Detects the media type of an image from its first bytes. Returns `None` unless it is PNG or JPEG, the formats that
+/// glTF can embed.
 pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
     KINDS.iter().find(|(signature, ..)| bytes.starts_with(signature)).map(|(_, media_type, _)| *media_type)
 }
@@ -32,10 +33,10 @@ pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
 /// Number of bytes needed to detect an image type.
 const SIGNATURE_BYTES: usize = 8;
 
-/// Reads part of a file that a scene refers to. Takes its name, the offset and the number of bytes.
+/// Reads a part of a file that a scene refers to. Takes the file's name, the offset and the number of bytes.
 pub type OpenRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
 
-/// Splits the name of an image inside a file into the file's name and the image's index; `None` for other names.
+/// Splits the name of an embedded image into the file's name and the image's index. Returns `None` for any other name.
 ///
 /// ```
 /// use polyhaul_gltf::split_image_name;
@@ -54,11 +55,11 @@ pub fn split_image_name(name: &str) -> Option<(&str, usize)> {
     Some((file, digits.parse().ok()?))
 }
 
-/// Reads image `index` from a `.glb` or `.gltf` file without reading other buffer views. `max_bytes` limits its encoded
+/// Reads image `index` of a `.glb` or `.gltf` file without reading other buffer views. `max_bytes` limits its encoded
 /// size; `open_range` reads from buffers in separate files.
 ///
 /// # Errors
-/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file is invalid or has no such image inside,
+/// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file is invalid or has no such embedded image,
 /// [`Limit`](polyhaul_model::error::ErrorKind::Limit) if the image exceeds `max_bytes` or the JSON exceeds the limits
 /// in `options`, and errors of the source and of `open_range`.
 pub fn read_image(
@@ -86,7 +87,8 @@ impl ImageReader<'_> {
         drop(json);
         let image = document.images.get(index).ok_or_else(|| malformed(format!("images[{index}] does not exist")))?;
         if let Some(UriTarget::Data(data)) = image.uri.as_deref().map(target).transpose()? {
-            // Estimated before allocating: at least the decoded size, except for base64, where it is within 2 bytes.
+            // Estimated before allocating. The estimate is at least the decoded size, or, for base64, within 2 bytes of
+            // it.
             let max_bytes = if data.is_base64 { data.text.len() / 4 * 3 } else { data.text.len() };
             return self.checked(max_bytes as u64).and_then(|_| data.decode());
         }
@@ -117,7 +119,7 @@ impl ImageReader<'_> {
         usize::try_from(count).map_err(|_| Error::memory("an image"))
     }
 
-    /// Reads bytes of the binary chunk; returns fewer or none if the chunk is shorter.
+    /// Reads bytes of the binary chunk. Returns fewer bytes or none if the chunk is shorter.
     fn in_chunk(&self, binary: &Binary<'_>, offset: u64, count: usize) -> Result<Vec<u8>> {
         match binary {
             Binary::Whole(bytes) => part(bytes, offset, count),
@@ -131,31 +133,31 @@ impl ImageReader<'_> {
     }
 }
 
-/// Copies `count` bytes at `offset`; returns none if there are fewer.
+/// Copies `count` bytes at `offset`. Returns none if there are fewer.
 fn part(bytes: &[u8], offset: u64, count: usize) -> Result<Vec<u8>> {
     let rest = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
     try_copy(rest.and_then(|rest| rest.get(..count)).unwrap_or_default(), "an image")
 }
 
-/// Returns whether a view is uncompressed and lies within a buffer of `buffer_bytes`.
+/// Returns whether a view is uncompressed and lies within a buffer of `buffer_bytes` bytes.
 fn is_inside(view: &BufferView, buffer_bytes: u64) -> bool {
     let is_compressed = view.extensions.keys().any(|name| name.ends_with("_meshopt_compression"));
     view.byte_offset.checked_add(view.byte_length).is_some_and(|end| end <= buffer_bytes) && !is_compressed
 }
 
-/// A name or part of one, or the reason why there is none.
+/// A name or a part of a name, or the reason why there is none.
 type NameOrReason<T> = std::result::Result<T, String>;
 
-/// Names of the images inside a file.
+/// Names of the embedded images.
 pub(crate) struct ImageNames<'a> {
     document: &'a Document,
     /// File name; `None` if the file cannot be opened again.
     file: Option<&'a str>,
-    /// Results by image.
+    /// Results by index of the image.
     names: HashMap<usize, NameOrReason<String>>,
-    /// First image of each view; other images of the view share its name.
+    /// Index of the first image in each view; other images in the view share its name.
     by_view: HashMap<usize, usize>,
-    /// Total bytes of views with images, by the URI of the buffer.
+    /// Total bytes of views that hold images, by the URI of their buffer.
     used: HashMap<Option<&'a str>, u64>,
 }
 
@@ -164,7 +166,7 @@ impl<'a> ImageNames<'a> {
         ImageNames { document, file, names: HashMap::new(), by_view: HashMap::new(), used: HashMap::new() }
     }
 
-    /// Returns the name of an image inside the file.
+    /// Returns the name of an embedded image.
     pub(crate) fn name(
         &mut self,
         index: usize,
@@ -192,7 +194,7 @@ impl<'a> ImageNames<'a> {
         Ok(name)
     }
 
-    /// Returns the file extension of an image that can be read.
+    /// Returns the file extension of an image, if the image can be read.
     fn extension(
         &mut self,
         image: &'a GltfImage,
@@ -214,7 +216,7 @@ impl<'a> ImageNames<'a> {
             ("", _, Some((index, _))) => values.head(index, SIGNATURE_BYTES),
             _ => Ok(Vec::new()),
         };
-        // Unreadable images are dropped; running out of memory and cancellation are still errors.
+        // Unreadable images are dropped; out of memory and cancellation are still errors.
         let head = match head {
             Err(error) if matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Io | ErrorKind::Unsupported) => {
                 return Ok(Err(error.diagnostic().message.clone()));
@@ -230,7 +232,7 @@ impl<'a> ImageNames<'a> {
         }))
     }
 
-    /// Counts the bytes of a view; returns false if the view is invalid, or if all views together would exceed the
+    /// Counts the bytes of a view. Returns `false` if the view is invalid, or if all views together would exceed the
     /// buffer.
     fn take(&mut self, view: &BufferView) -> bool {
         let buffer = view.buffer.and_then(|buffer| self.document.buffers.get(buffer));
@@ -248,7 +250,7 @@ impl<'a> ImageNames<'a> {
 impl DataUri<'_> {
     /// Decodes enough bytes to detect the image type.
     fn head(&self) -> Result<Vec<u8>> {
-        // Base64 takes 4 characters per 3 bytes, percent-encoding up to 3 per byte.
+        // Base64 takes 4 characters per 3 bytes, percent-encoding up to 3 characters per byte.
         let prefix = self.text.get(..if self.is_base64 { 12 } else { 3 * SIGNATURE_BYTES });
         DataUri { text: prefix.unwrap_or(self.text), ..*self }.decode()
     }

@@ -34,7 +34,7 @@ pub(crate) struct NodeInstances {
 }
 
 impl NodeInstances {
-    /// Validates the instances of a node; `None` if it has none.
+    /// Validates the instances of a node. Returns `None` if it has none.
     pub(crate) fn plan(
         values: &mut AccessorValues<'_, '_>,
         log: &mut GltfLog,
@@ -67,7 +67,8 @@ impl NodeInstances {
         add(&mut self.scales, fills)
     }
 
-    /// Returns the world transform of an instance; `world` is that of its node. The values must have been read.
+    /// Returns the world transform of an instance, given the world transform of its node. The values must have been
+    /// read.
     pub(crate) fn world(&self, instance: usize, world: &NodeWorld) -> NodeWorld {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
@@ -94,7 +95,7 @@ struct InstancePlanner<'v, 'a, 'f> {
     log: &'v mut GltfLog,
     path: String,
     instancing: Instancing,
-    /// Number of instances, from the first attribute.
+    /// Number of instances, according to the first attribute.
     count: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Groups objects into instances of one node (`EXT_mesh_gpu_instancing`) and names that node.
+//! Groups objects into instances of one node (`EXT_mesh_gpu_instancing`), and names that node.
 //!
 //! Source: <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_mesh_gpu_instancing>.
 //! [`crate::instances`] reads the extension.
@@ -14,7 +14,7 @@ pub(crate) const ATTRIBUTES: [&str; 3] = ["TRANSLATION", "ROTATION", "SCALE"];
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'n> {
     pub(crate) name: &'n str,
-    /// Mesh index; `None` if the object needs a separate node.
+    /// Mesh index; `None` if the object needs its own node.
     pub(crate) mesh: Option<usize>,
 }
 
@@ -25,7 +25,7 @@ struct GltfInstanceGroup<'n> {
     count: usize,
     /// Whether all names are equal.
     is_same: bool,
-    /// Whether names are numbered from 0, as readers number instances.
+    /// Whether the names are numbered from 0, as readers number instances.
     is_numbered: bool,
 }
 
@@ -44,7 +44,8 @@ struct Grouping<'n> {
     latest: HashMap<(usize, &'n str, bool), usize>,
 }
 
-/// Assigns objects to nodes; returns the node of each object. Nodes are numbered in the order of their first objects.
+/// Assigns objects to nodes. Returns the node index of each object. Nodes are numbered in the order of their first
+/// objects.
 pub(crate) fn assign<'n>(
     candidates: impl ExactSizeIterator<Item = Candidate<'n>>,
     instances: Instances,
@@ -74,7 +75,7 @@ pub(crate) fn common_name<'n>(names: impl Iterator<Item = &'n str> + Clone) -> O
 }
 
 impl<'n> Grouping<'n> {
-    /// Adds an object to the group with its name or to the one whose numbers it continues; otherwise, to a new one.
+    /// Adds an object to the group with its name, or to the group whose numbers it continues, or else to a new group.
     fn add_named(&mut self, mesh: usize, name: &'n str) -> Result<usize> {
         let fits = |grouping: &Self, key: (usize, &'n str, bool)| {
             let group = grouping.latest.get(&key).map(|&group| &grouping.groups[group]);
@@ -87,8 +88,8 @@ impl<'n> Grouping<'n> {
         match numbered(name) {
             Some((base, _)) if fits(self, (mesh, base, true)) => self.add(&[(mesh, base, true)], name),
             Some((base, 0)) => {
-                // A name that ends with `_0` may start numbered names or be repeated, so the new group replaces the
-                // latest group of both kinds.
+                // A name that ends with `_0` may start a series of numbered names or be repeated, so the new group
+                // replaces the latest group of both kinds.
                 self.latest.remove(&same);
                 self.latest.remove(&(mesh, base, true));
                 self.add(&[same, (mesh, base, true)], name)
@@ -100,7 +101,7 @@ impl<'n> Grouping<'n> {
         }
     }
 
-    /// Adds an object to the group of the first key, or to a new group under all keys.
+    /// Adds an object to the group of the first key, or to a new group that is registered under all keys.
     fn add(&mut self, keys: &[(usize, &'n str, bool)], name: &'n str) -> Result<usize> {
         if let Some(&number) = keys.first().and_then(|key| self.latest.get(key)) {
             let group = &mut self.groups[number];
@@ -122,10 +123,10 @@ impl<'n> Grouping<'n> {
     }
 }
 
-/// Splits a numbered name, `NAME_0`, into base and number.
+/// Splits a numbered name such as `NAME_0` into base and number.
 fn numbered(name: &str) -> Option<(&str, usize)> {
     let (base, digits) = name.rsplit_once('_')?;
-    // Only the digits that readers write: other forms (`_00`, `_+1`) would not be restored.
+    // Only numbers in the form that readers write, because other forms (`_00`, `_+1`) would not be restored.
     let is_plain = digits == "0" || !digits.starts_with(['0', '+']);
     let number = digits.parse().ok().filter(|_| is_plain)?;
     Some((base, number))

@@ -9,7 +9,7 @@ use polyhaul_pipeline::options::RunOptions;
 
 /// A scene to write as glTF. Gaussian splats must already be Y-up: see [`polyhaul_model::splats::AXES`].
 pub struct GltfJob<'a> {
-    /// Scene that the parts belong to; its faces are triangles.
+    /// Scene that the parts belong to. Its faces must be triangles.
     pub scene: &'a Scene,
     /// Objects to write.
     pub parts: &'a [Part<'a>],
@@ -19,7 +19,7 @@ pub struct GltfJob<'a> {
     pub materials: &'a [Material],
     /// Images of the materials to embed.
     pub images: &'a GltfImages,
-    /// Origin of the scene, written as the translation of a root node unless it is 0.
+    /// Origin of the scene. Unless it is 0, it is written as the translation of a root node.
     pub origin: [f64; 3],
     /// Name of the output, for messages.
     pub output: &'a str,
@@ -27,10 +27,10 @@ pub struct GltfJob<'a> {
     pub options: &'a GltfWriteOptions,
     /// Representation of objects that share a mesh.
     pub instances: Instances,
-    /// Maximum degree of spherical harmonics of Gaussian splats; glTF stores up to 3.
+    /// Maximum degree of spherical harmonics of Gaussian splats. glTF stores degrees up to 3.
     pub harmonics_degree: u8,
     /// Options for running the job.
     pub run: &'a RunOptions,
-    /// Losses to treat as errors, before the first byte is written.
+    /// Losses to treat as errors before the first byte is written.
     pub strict: Strictness,
 }

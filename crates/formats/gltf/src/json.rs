@@ -1,4 +1,4 @@
-//! Parses the JSON of a file and checks its version and required extensions.
+//! Parses the JSON of a file, and checks its version and required extensions.
 
 use crate::document::{Asset, Document};
 use crate::log::{over_limit, unsupported};
@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Maximum number of JSON objects per scene object: a node, its mesh, primitives, accessors and views. A JSON object
-/// takes up to 600 bytes of memory, so the number of objects must be bounded before parsing.
+/// Maximum number of JSON objects per scene object: a node, its mesh, and their primitives, accessors and views. A JSON
+/// object takes up to 600 bytes of memory, so the number of objects must be limited before parsing.
 const OBJECTS_PER_OBJECT: u64 = 8;
 
 /// Maximum number of JSON values per scene object.
@@ -28,15 +28,15 @@ const READ: [&str; 6] = [
     "KHR_meshopt_compression",
 ];
 
-/// Extensions for image formats. A file may require them although embedded images of these formats are dropped: dropped
-/// images are counted, and the geometry does not depend on them.
+/// Extensions for image formats. A file may require them, although embedded images in these formats are dropped:
+/// dropped images are counted, and the geometry does not depend on them.
 const IMAGES: [&str; 5] =
     ["EXT_texture_webp", "EXT_texture_avif", "KHR_texture_basisu", "MSFT_texture_dds", "MSFT_texture_ktx"];
 
 /// Name prefixes of extensions that affect only materials.
 const MATERIALS: [&str; 4] = ["KHR_materials_", "EXT_materials_", "MSFT_packing_", "ADOBE_materials_"];
 
-/// Extensions that a file may require although their data is dropped: the rest of the scene does not depend on it.
+/// Extensions that a file may require, although their data is dropped: the rest of the scene does not depend on it.
 const HARMLESS: [&str; 11] = [
     "KHR_lights_punctual",
     "KHR_xmp_json_ld",
@@ -51,7 +51,7 @@ const HARMLESS: [&str; 11] = [
     "EXT_mesh_features",
 ];
 
-/// Further extensions that are read or covered by another warning.
+/// Other extensions that are read or covered by another warning.
 const COVERED: [&str; 9] = [
     "KHR_materials_pbrSpecularGlossiness",
     "KHR_materials_unlit",
@@ -90,7 +90,7 @@ pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Li
     let document: Document = match parse_part(text, file, location, limits) {
         Ok(document) => document,
         Err(error) => {
-            // Version 1 has objects instead of arrays, which fails above; report the version instead.
+            // Version 1 has objects instead of arrays, which makes the parser fail: report the version instead.
             parse_part::<VersionDocument>(text, file, location, limits).ok().map_or(Ok(()), |part| part.check())?;
             return Err(error);
         }
@@ -103,7 +103,7 @@ pub(crate) fn parse(text: &[u8], file: &str, location: JsonLocation, limits: &Li
     Ok(document)
 }
 
-/// Parses the fields of `T` and ignores others.
+/// Parses the fields of `T` and ignores all others.
 pub(crate) fn parse_part<T: DeserializeOwned>(
     text: &[u8],
     file: &str,
@@ -117,7 +117,7 @@ pub(crate) fn parse_part<T: DeserializeOwned>(
         Ok(parsed) => return Ok(parsed),
         Err(error) => error,
     };
-    // Rewriting is only tried after an error, so that files whose integers have no decimals never pay for it.
+    // Rewriting is tried only after an error, so that files without such integers never pay for it.
     let rewritten = if error.is_data() { whole::rewritten(text)? } else { None };
     let parsed = rewritten.map_or(Err(error), |text| serde_json::from_slice(&text));
     parsed.map_err(|error| invalid(&error, file, location))
@@ -141,7 +141,8 @@ pub(crate) fn unread_extensions(document: &Document) -> impl Iterator<Item = &st
     used.filter(|name| ![&READ[..], &COVERED, &IMAGES].iter().any(|list| list.contains(name)))
 }
 
-/// Limits the numbers of objects and values before parsing, by counting braces and commas, including those in strings.
+/// Limits the number of objects and of values before parsing, by counting braces and commas, including those in
+/// strings.
 fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
     let mut objects = 0_u64;
     let mut values = 0_u64;
@@ -149,7 +150,7 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
         objects += block.iter().map(|&byte| u64::from(byte == b'{')).sum::<u64>();
         values += block.iter().map(|&byte| u64::from(byte == b',')).sum::<u64>();
     }
-    // The constant keeps low limits from rejecting small documents.
+    // The constant prevents low limits from rejecting small documents.
     let too_many = |limit: u64, count: u64| count > limit.saturating_add(1024);
     if too_many(limits.objects.saturating_mul(OBJECTS_PER_OBJECT), objects)
         || too_many(limits.objects.saturating_mul(VALUES_PER_OBJECT), values)
@@ -165,7 +166,7 @@ impl VersionDocument {
         let is_old = [&self.nodes, &self.meshes, &self.accessors, &self.buffers, &self.scenes];
         match self.asset.get("version") {
             Some(Value::String(version)) => check_version(&Asset { version: version.clone(), ..Asset::default() }),
-            // Some early exporters wrote a number.
+            // Some early exporters wrote the version as a number.
             Some(Value::Number(version)) if version.as_f64().is_some_and(|version| version < 2.0) => {
                 Err(unsupported_version(&version.to_string()))
             }

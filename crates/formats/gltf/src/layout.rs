@@ -50,7 +50,7 @@ pub(crate) struct ByteSpan {
     pub(crate) count: usize,
 }
 
-/// Replacements of a sparse accessor.
+/// The replacements in a sparse accessor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SparseSpan {
     pub(crate) indices: ByteSpan,
@@ -67,7 +67,7 @@ pub(crate) struct AccessorLayout {
     /// Components per element, 1 to 4.
     pub(crate) width: usize,
     pub(crate) normalized: bool,
-    /// `None` if the values are zeros.
+    /// Location of the elements; `None` if the values are zeros.
     pub(crate) span: Option<ByteSpan>,
     pub(crate) sparse: Option<SparseSpan>,
 }
@@ -77,21 +77,21 @@ impl AccessorLayout {
         self.width * self.component.bytes()
     }
 
-    /// Returns the layout with integers normalized.
+    /// Returns this layout, but with integers normalized.
     pub(crate) fn as_normalized(self) -> AccessorLayout {
         AccessorLayout { normalized: true, ..self }
     }
 
-    /// Returns the layout of a single component of each element; `number` is less than `width`.
+    /// Returns the layout of one component of each element. `number` must be less than `width`.
     pub(crate) fn component(self, number: usize) -> AccessorLayout {
-        // Sparse values have the same element layout, so they shift as well.
+        // Sparse values have the same element layout, so they are shifted as well.
         let shift = (number * self.component.bytes()) as u64;
         let shifted = |span: ByteSpan| ByteSpan { start: span.start + shift, ..span };
         let sparse = self.sparse.map(|sparse| SparseSpan { values: shifted(sparse.values), ..sparse });
         AccessorLayout { width: 1, span: self.span.map(shifted), sparse, ..self }
     }
 
-    /// Returns whether values without a sparse replacement are zeros, for lack of a buffer view.
+    /// Returns whether values without a sparse replacement are zeros, because there is no buffer view.
     pub(crate) fn is_zero(&self) -> bool {
         self.span.is_none()
     }

@@ -29,7 +29,7 @@ const LIGHTS: [&str; 2] = [
 const SKINS: [&str; 2] =
     ["skin was dropped (skins in glTF files are not read)", "skins were dropped (skins in glTF files are not read)"];
 
-/// Reports everything that is not read, except parts found only by walking the hierarchy: see [`EmptyNodes`].
+/// Reports everything that is not read, except parts that only a walk over the hierarchy finds: see [`EmptyNodes`].
 pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
     let lights = document.extensions.get("KHR_lights_punctual").and_then(|extension| extension.get("lights"));
     let lights = lights.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -55,7 +55,7 @@ pub(crate) fn note(document: &Document, log: &mut GltfLog) -> Result<()> {
     note_extras(document, log)
 }
 
-/// An item's name, and whether it has extras.
+/// The name of an item, and whether it has extras.
 type NamedExtras<'d> = (Option<&'d str>, bool);
 
 /// Counts the extras of the document and of its items, except materials, whose extras the model stores.
@@ -91,14 +91,15 @@ fn note_extras(document: &Document, log: &mut GltfLog) -> Result<()> {
     Ok(())
 }
 
-/// Empty nodes of the scene, by name: nodes without a mesh, children, a camera or a light that are not joints.
+/// The empty nodes of the scene, by name. Empty nodes have no mesh, no children, no camera and no light, and they are
+/// not joints.
 pub(crate) struct EmptyNodes<'d> {
     is_joint: Vec<bool>,
     names: Vec<Option<&'d str>>,
 }
 
 impl<'d> EmptyNodes<'d> {
-    /// Finds the joints of skins, which are dropped with their skins.
+    /// Finds the joints of skins. They are dropped with the skins.
     pub(crate) fn of(document: &'d Document) -> Result<EmptyNodes<'d>> {
         let mut is_joint = Vec::new();
         is_joint.try_reserve_exact(document.nodes.len())?;
@@ -111,7 +112,7 @@ impl<'d> EmptyNodes<'d> {
         Ok(EmptyNodes { is_joint, names: Vec::new() })
     }
 
-    /// Collects a node without a mesh if it is empty.
+    /// Adds a node without a mesh if it is empty.
     pub(crate) fn see(&mut self, index: usize, node: &'d Node) -> Result<()> {
         let has_light = || node.extensions.keys().any(|name| name.contains("_lights_"));
         if node.children.is_empty() && node.camera.is_none() && !self.is_joint[index] && !has_light() {

@@ -1,16 +1,17 @@
 //! Reads and writes glTF 2.0 (`.gltf`, `.glb`): indexed meshes, a node hierarchy, and metallic-roughness materials.
 //!
-//! A file is JSON that describes binary buffers: `.glb` holds both, `.gltf` has its buffers inline or in separate
-//! files. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>. This crate opens no files and decodes no
-//! images: the caller opens files of buffers and images, and images stay encoded.
+//! A file is JSON that describes binary buffers. A `.glb` contains both; a `.gltf` has its buffers inline or in
+//! separate files. Source: <https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html>. This crate opens no files and
+//! decodes no images: the caller opens the files of buffers and images, and images remain encoded.
 //!
 //! - Shared: `document` has the JSON as types, `container` the layout of `.glb`, `splats` the attributes of Gaussian
 //!   splats.
 //! - Writing: `job` is the input; `plan` chooses vertices and indices, `looks` materials, `instancing` the objects that
 //!   become instances of one node; `spans` and `views` lay out values, `pages` and `compress` encode them; `writer`
 //!   assembles the file.
-//! - Reading: `reader` builds the scene; `accessors` validates values against `layout`, `fills` reads them; `meshopt`,
-//!   `materials` and `images` read those parts; `whole` rewrites integers written as decimals.
+//! - Reading: `reader` builds the scene; `accessors` validates values and returns their `layout`, `fills` reads them;
+//!   `meshopt` decodes compressed views, `materials` and `images` read these parts; `whole` rewrites integers written
+//!   as decimals.
 
 mod accessors;
 mod budget;

@@ -1,7 +1,7 @@
-//! Collects warnings and creates errors of the reader, with the name of the file.
+//! Collects the warnings of the reader and creates its errors, with the name of the file.
 //!
-//! Messages name the JSON property (`accessors[3].bufferView`). Losses are counted by kind, with messages for the first
-//! few of each.
+//! Messages name the JSON property, such as `accessors[3].bufferView`. Losses are counted by kind, and the first few of
+//! each kind have messages.
 
 use polyhaul_geometry::losses::LeftOut;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
@@ -20,7 +20,8 @@ pub(crate) fn unsupported(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Creates the error for data over the limit `name`. `what` is a plural noun, such as `the objects of the scene`.
+/// Creates the error for data that exceeds the limit `name`. `what` is a plural noun phrase, such as `the objects of
+/// the scene`.
 pub(crate) fn over_limit(what: &str, limit: u64, name: &str) -> Error {
     let message = format!("{what} exceed the limit `{name}` ({limit})");
     Error::new(ErrorKind::Limit, message).with_hint(limit_hint(name))
@@ -37,9 +38,9 @@ pub(crate) struct GltfLog {
 /// Losses of one kind: data that the model cannot represent.
 struct Loss {
     code: &'static str,
-    /// Messages of the first losses, each with the number of items it covers.
+    /// Messages of the first losses, each with the number of items that it covers.
     kept: Vec<(u64, Diagnostic)>,
-    /// Number of further items, without messages.
+    /// Number of other items, which have no messages.
     rest: u64,
 }
 
@@ -48,13 +49,13 @@ impl GltfLog {
         GltfLog { file: file.into(), faults, warnings: Warnings::default(), losses: Vec::new() }
     }
 
-    /// Warns about a repaired value; fails if [`GltfLog::faults`] refuses the warning.
+    /// Warns about a repaired value. Fails if [`GltfLog::faults`] refuses the warning.
     pub(crate) fn note(&mut self, code: &'static str, message: String) -> Result<()> {
         let diagnostic = self.diagnostic(message);
         self.warnings.note(self.faults, code, diagnostic)
     }
 
-    /// Turns an error about malformed data into a warning if faults are skipped; returns all other errors.
+    /// Turns an error about malformed data into a warning if faults are skipped. Returns any other error.
     pub(crate) fn skip(&mut self, code: &'static str, error: Error) -> Result<()> {
         if error.kind() != ErrorKind::Malformed || self.faults.raises() {
             return Err(error);
@@ -63,7 +64,7 @@ impl GltfLog {
         self.warnings.broken(self.faults, code, diagnostic)
     }
 
-    /// Warns that `count` transforms were rounded to 32-bit floats, as a loss or a note.
+    /// Warns that `count` transforms were rounded to 32-bit floats, as a loss or as a note.
     pub(crate) fn rounded(&mut self, faults: FaultPolicy, is_loss: bool, count: u64, message: String) -> Result<()> {
         let diagnostic = self.diagnostic(message);
         self.warnings.rounded(faults, is_loss, count, diagnostic)
@@ -88,7 +89,7 @@ impl GltfLog {
         })
     }
 
-    /// Counts a loss and stores its message if it is among the first of its kind.
+    /// Counts a loss. Stores its message if it is among the first of its kind.
     fn keep(&mut self, code: &'static str, count: u64, describe: impl FnOnce(&GltfLog) -> Diagnostic) -> Result<()> {
         if count == 0 {
             return Ok(());
@@ -106,7 +107,7 @@ impl GltfLog {
         try_push(&mut self.losses[number].kept, (count, diagnostic), "warnings")
     }
 
-    /// Counts dropped items, such as cameras, with the names of the first few.
+    /// Counts dropped items, such as cameras, and stores the names of the first few.
     pub(crate) fn lose_named<'n>(
         &mut self,
         code: &'static str,
@@ -118,7 +119,7 @@ impl GltfLog {
         self.keep(code, left_out.count, |log| Diagnostic { names: left_out.names, ..log.diagnostic(message) })
     }
 
-    /// Returns all warnings, losses last.
+    /// Returns all warnings, with losses last.
     pub(crate) fn finish(mut self) -> Result<Warnings> {
         for Loss { code, kept, rest } in self.losses {
             for (count, diagnostic) in kept {
@@ -140,9 +141,9 @@ impl GltfLog {
     }
 }
 
-/// Adds the name of the file to an error without one.
+/// Adds the name of the file to an error that has none.
 pub(crate) fn located(error: Error, file: &str) -> Error {
-    // Other kinds, such as memory or cancellation, do not concern the file.
+    // Errors of other kinds, such as out of memory or cancellation, are not about the file.
     let is_ours =
         matches!(error.kind(), ErrorKind::Malformed | ErrorKind::Unsupported | ErrorKind::Limit | ErrorKind::Io);
     if !is_ours || !error.place().file.is_empty() || error.io_error().is_some() {

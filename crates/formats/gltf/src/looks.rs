@@ -2,26 +2,29 @@
 //!
 //! | MTL | glTF |
 //! | --- | --- |
-//! | `Kd` | `baseColorFactor`; white with a `map_Kd`, as in MTL renderers, unless the material was read from glTF |
+//! | `Kd` | `baseColorFactor`; white if there is a `map_Kd`, as in MTL renderers, unless the material was read from
+//! glTF |
 //! | `map_Kd` | `baseColorTexture` |
 //! | `d`, `Tr` | the alpha of `baseColorFactor`; `alphaMode` BLEND if alpha is below 1 and the material has no mode |
-//! | `map_d` of the same file as `map_Kd` | `alphaMode` BLEND if the material has no mode |
+//! | `map_d` with the same file as `map_Kd` | `alphaMode` BLEND if the material has no mode |
 //! | `Pm` | `metallicFactor` (default 0) |
-//! | `Pr` | `roughnessFactor`; without `Pr`, 1 - sqrt(`Ns` / 1000), as in Blender; without both, 1 |
-//! | `map_Pr`, `map_Pm` of the same file | `metallicRoughnessTexture` |
+//! | `Pr` | `roughnessFactor`; without `Pr`, 1 - sqrt(`Ns` / 1000), as in Blender; without either, 1 |
+//! | `map_Pr`, `map_Pm` with the same file | `metallicRoughnessTexture` |
 //! | `Ke`, `map_Ke` | `emissiveFactor`, `emissiveTexture`; values above 1 by KHR_materials_emissive_strength |
 //! | `norm`, `map_Bump` | `normalTexture`, scaled by `-bm` |
 //! | `Ni` | KHR_materials_ior |
 //! | `Pc`, `Pcr` | KHR_materials_clearcoat |
 //! | `Ps` | KHR_materials_sheen |
 //! | `aniso`, `anisor` | KHR_materials_anisotropy |
-//! | `Ks` and `Pr` without `Ns` and `Pm` | KHR_materials_pbrSpecularGlossiness, read back as these |
-//! | `map_Ks`, `map_Ns` of the same file | the texture of this extension |
+//! | `Ks` and `Pr` without `Ns` and `Pm` | KHR_materials_pbrSpecularGlossiness, which is read back as these parameters
+//! |
+//! | `map_Ks`, `map_Ns` with the same file | the texture of this extension |
 //! | `-o`, `-s` | KHR_texture_transform |
 //! | `-clamp` | a sampler that clamps |
 //!
 //! Parameters that come only from glTF, such as alpha modes and occlusion maps, are written back. Images are PNG and
-//! JPEG, the formats of glTF, embedded or referenced. [`left_out`] lists the properties and maps that are not written.
+//! JPEG, the formats that glTF supports, embedded or referenced. [`left_out`] lists the properties and maps that are
+//! not written.
 
 use crate::document::{
     CLAMP_TO_EDGE, Extensions, GltfImage, GltfMaterial, GltfTexture, MetallicRoughness, Sampler, TextureInfo,
@@ -41,7 +44,7 @@ const DEFAULT_IOR: f32 = 1.5;
 pub struct GltfImages {
     /// Encoded images.
     pub images: Vec<ImageData>,
-    /// Index of the image of each embedded map, by the material's index and the map's index in the material.
+    /// Index of the image for each embedded map, by the material's index and the map's index in the material.
     pub uses: HashMap<(usize, usize), usize>,
 }
 
@@ -94,7 +97,7 @@ struct MaterialImages<'a> {
 }
 
 impl<'a> MaterialImages<'a> {
-    /// Returns the first map of a kind whose image glTF can embed or reference, and the location of its image.
+    /// Returns the first map of a kind whose image glTF can embed or reference, and the location of the image.
     fn usable(self, kind: MapKind) -> Option<(&'a TextureMap, ImageSource)> {
         let mut maps = self.material.maps.iter().enumerate().filter(|(_, map)| map.kind == kind);
         maps.find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
@@ -120,7 +123,7 @@ pub(crate) struct MaterialSet {
     pub(crate) extensions: Vec<String>,
 }
 
-/// Converts materials; indices do not change.
+/// Converts materials, which keep their indices.
 pub(crate) fn convert_materials(materials: &[Material], images: &GltfImages) -> Result<MaterialSet> {
     let mut builder = MaterialBuilder::new(images);
     builder.set.materials.try_reserve_exact(materials.len())?;
@@ -142,15 +145,15 @@ const MAX_EXTENSIONS: usize = 24;
 struct MaterialBuilder<'a> {
     embedded: &'a GltfImages,
     set: MaterialSet,
-    /// Extensions in use, possibly repeated.
+    /// Extensions in use, possibly listed more than once.
     used: Vec<&'static str>,
     images: HashMap<ImageSource, usize>,
-    /// Texture indices, by image and whether they clamp.
+    /// Texture indices, by image and by whether they clamp.
     textures: HashMap<(usize, bool), usize>,
 }
 
 impl GltfMaterial {
-    /// Returns a copy without textures.
+    /// Returns a copy of the material without textures.
     pub(crate) fn without_textures(&self) -> GltfMaterial {
         let pbr = self.pbr_metallic_roughness.clone().map(|pbr| MetallicRoughness {
             base_color_texture: None,
@@ -262,7 +265,7 @@ impl<'a> MaterialBuilder<'a> {
     }
 
     fn emission(&mut self, material: &Material, converted: &mut GltfMaterial) {
-        // Factors are limited to 1; the extension holds the rest.
+        // Factors are limited to 1; the extension stores the excess.
         let missing = if converted.emissive_texture.is_some() { [1.0; 3] } else { [0.0; 3] };
         let color = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
         // A black factor would hide the texture.
@@ -321,7 +324,7 @@ impl<'a> MaterialBuilder<'a> {
         let next = self.set.images.len();
         let image = *self.images.entry(source.clone()).or_insert(next);
         if image == next {
-            // For an embedded image, the index of the image is stored as its view until `views` adds the view.
+            // For an embedded image, the index of the image is stored in place of its view until `views` adds the view.
             self.set.images.push(match source {
                 ImageSource::Uri(uri) => GltfImage { uri: Some(uri), ..GltfImage::default() },
                 ImageSource::Embedded(number) => {
@@ -341,7 +344,8 @@ impl<'a> MaterialBuilder<'a> {
         let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
         let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
         if ([u, v], [scale_u, scale_v]) != ([0.0; 2], [1.0; 2]) {
-            // The UV origin is the lower left corner of an image in MTL, the upper left in glTF: v becomes 1 - v.
+            // The UV origin is the lower left corner of an image in MTL and the upper left corner in glTF: v becomes 1
+            // - v.
             let value =
                 json!({"offset": [short(u), short(1.0 - scale_v - v)], "scale": [short(scale_u), short(scale_v)]});
             self.extend(&mut info.extensions, "KHR_texture_transform", value);
@@ -361,7 +365,7 @@ impl<'a> MaterialBuilder<'a> {
     }
 }
 
-/// Returns the alpha mode unless it is OPAQUE. `is_seen_through` decides for materials without a mode.
+/// Returns the alpha mode, unless it is OPAQUE. If the material has no mode, `is_seen_through` decides.
 fn alpha_mode(material: &Material, is_seen_through: bool) -> Option<&'static str> {
     match (material.alpha_cutoff, material.alpha_blended) {
         (Some(_), _) => Some("MASK"),
@@ -386,7 +390,8 @@ fn unit_interval(value: f32) -> f32 {
     if value.is_nan() { 1.0 } else { value.clamp(0.0, 1.0) }
 }
 
-/// Converts to the `f64` with the same shortest decimal form, so that JSON has `0.1` and not `0.10000000149011612`.
+/// Converts to the `f64` with the same shortest decimal form, so that the JSON has `0.1` instead of
+/// `0.10000000149011612`.
 fn short(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
@@ -425,7 +430,7 @@ fn left_out_properties(material: &Material) -> Vec<String> {
     lost.chain(others).map(|property| format!("{property} of {}", material.name)).collect()
 }
 
-/// Returns whether glTF has a property for a map with a usable image.
+/// Returns whether glTF has a property for a map whose image can be used.
 fn has_property(source: MaterialImages<'_>, kind: MapKind) -> bool {
     match kind {
         MapKind::Diffuse | MapKind::Emission | MapKind::Normal | MapKind::Occlusion => true,

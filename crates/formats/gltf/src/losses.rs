@@ -37,13 +37,13 @@ const ODD_COLUMNS: [&str; 2] =
 
 const PROPERTIES: [&str; 2] = ["property of a material", "properties of materials"];
 
-/// Objects that most programs ignore: they have no faces, lines or points.
+/// Message for objects that most programs ignore, because they have no faces, lines or points.
 const BARE_NODES: [&str; 2] = [
     "object without faces, lines or points was written as a node without a mesh, which most programs ignore",
     "objects without faces, lines or points were written as nodes without meshes, which most programs ignore",
 ];
 
-/// Warns about everything that the file will not contain, or will contain changed.
+/// Warns about everything that the file will not contain, or will contain in changed form.
 pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnings) -> Result<()> {
     let meshes = meshes_of(job)?;
     let each_mesh = || paced(&meshes).copied();
@@ -90,7 +90,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     note_bare(plan, job.output, warnings);
     note_left_out("glTF", others.map(LeftOut::from).into_iter().chain(named), job.output, warnings);
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
-    // Colors of splats are dropped and counted above.
+    // Colors of splats are dropped, and counted above.
     let colors = sum(&odd_colors) - of_splats(&|mesh, _| odd_colors(mesh));
     let rounded = sum(&|mesh| mesh.vertex_columns.iter().filter(|column| is_rounded(column)).count());
     let is_other = |material: &&Material| material.alpha_blended.is_none() && material.alpha_cutoff.is_none();
@@ -113,7 +113,7 @@ fn note_bare(plan: &GltfPlan<'_>, output: &str, warnings: &mut Warnings) {
     warnings.push_many(code, count, Diagnostic { place, names, ..Diagnostic::new(message) });
 }
 
-/// Returns the meshes of all objects, each once, regardless of its number of objects.
+/// Returns the meshes of all objects, each of them once, even if several objects share it.
 fn meshes_of<'a>(job: &GltfJob<'a>) -> Result<Vec<&'a Mesh>> {
     let mut seen = HashSet::new();
     seen.try_reserve(job.scene.meshes.len())?;
@@ -209,22 +209,22 @@ fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
     note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), job.output, warnings);
 }
 
-/// Counts normals with a direction whose length differs from 1 by more than rounding to four digits explains.
+/// Counts normals that have a direction but whose length differs from 1 by more than rounding to four digits explains.
 fn scaled_normals(mesh: &Mesh) -> usize {
     let square = |normal: &[f32; 3]| normal.iter().map(|part| part * part).sum::<f32>();
     let is_scaled = |normal: &&[f32; 3]| is_direction(**normal) && (square(normal) - 1.0).abs() > 1e-3;
     mesh.normals.iter().filter(is_scaled).count()
 }
 
-/// Counts materials without a name or with the name of an earlier one.
+/// Counts materials that have no name or the name of an earlier material.
 fn odd_names(materials: &[Material]) -> Result<u64> {
-    // The empty name counts as used, so that nameless materials are counted as well.
+    // The empty name counts as taken, so that nameless materials are counted as well.
     let mut seen = HashSet::from([""]);
     seen.try_reserve(materials.len())?;
     Ok(materials.iter().filter(|material| !seen.insert(&material.name)).count() as u64)
 }
 
-/// Counts normals of meshes without faces that are not stored with points.
+/// Counts normals of meshes without faces that are not written with points.
 fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
     let is_lost = |geometry: &crate::geometry::GltfGeometry<'_>| {
         let blocks = geometry.sections.iter().filter_map(|section| section.points.as_ref());
@@ -247,7 +247,7 @@ fn is_rounded(column: &Column) -> bool {
         F64(values) => !values.iter().all(|&value| exact(value)),
         I32(values) => !values.iter().all(|&value| exact(f64::from(value))),
         U32(values) => !values.iter().all(|&value| exact(f64::from(value))),
-        // The conversion to `f64` may round, so the value must also convert back.
+        // The conversion to `f64` may round, so the value must also be equal when converted back.
         I64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as i64 == value),
         U64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as u64 == value),
         other => matches!(other.scalar(), Scalar::I64 | Scalar::U64),

@@ -1,7 +1,8 @@
 //! Converts glTF materials to MTL materials with PBR extensions.
 //!
 //! Missing factors get the specification's defaults. Textures become maps with the names of their images; image files
-//! are not opened. Properties that the model cannot store are counted. [`crate::looks`] is the reverse.
+//! are not opened. Properties that the model cannot store are counted. [`crate::looks`] converts in the opposite
+//! direction.
 
 use crate::accessors::AccessorValues;
 use crate::document::{CLAMP_TO_EDGE, Document, GltfMaterial, TextureInfo, extension};
@@ -18,7 +19,7 @@ use serde_json::Value;
 
 /// Extension for materials without lighting.
 pub(crate) const UNLIT: &str = "KHR_materials_unlit";
-/// Extension with the specular-glossiness model, which preceded the core model.
+/// Extension with the specular-glossiness model, the predecessor of the core model.
 pub(crate) const SPECULAR_GLOSSINESS: &str = "KHR_materials_pbrSpecularGlossiness";
 /// Default of `alphaCutoff`.
 pub(crate) const DEFAULT_CUTOFF: f32 = 0.5;
@@ -26,7 +27,7 @@ pub(crate) const DEFAULT_CUTOFF: f32 = 0.5;
 /// Default wrapping mode: repeat.
 const REPEAT: u32 = 10497;
 
-/// Reads the materials of a file; images inside the file get names that start with `file_name`.
+/// Reads the materials of a file. Embedded images get names that start with `file_name`.
 pub(crate) fn materials<'a>(
     values: &mut AccessorValues<'a, '_>,
     file_name: Option<&'a str>,
@@ -58,7 +59,7 @@ pub(crate) fn check_name(name: &str, limits: &Limits) -> Result<()> {
     Ok(())
 }
 
-/// Fields of all supported material extensions; an extension leaves the fields of the others empty.
+/// Fields of all supported material extensions. An extension leaves the fields of other extensions empty.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct MaterialExtension {
@@ -173,14 +174,14 @@ impl MaterialReader<'_, '_, '_> {
             self.lose_texture(extension.clearcoat_normal_texture.as_ref(), "left-out-maps", "clearcoat normal map")?;
         }
         if let Some(extension) = self.extension(gltf, "KHR_materials_sheen")? {
-            // MTL has a single number in place of the color.
+            // MTL has one number instead of a color.
             self.material.sheen = Some(extension.sheen_color_factor.into_iter().fold(0.0, f32::max));
             self.map(MapKind::Sheen, extension.sheen_color_texture.as_ref(), None)?;
             self.lose_texture(extension.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
         }
         if let Some(extension) = self.extension(gltf, "KHR_materials_anisotropy")? {
             self.material.anisotropy = Some(extension.anisotropy_strength);
-            // Turns instead of radians, as in Blender.
+            // In turns instead of radians, as in Blender.
             self.material.anisotropy_rotation = Some(extension.anisotropy_rotation / std::f32::consts::TAU);
             self.lose_texture(extension.anisotropy_texture.as_ref(), "left-out-maps", "anisotropy map")?;
         }
@@ -203,7 +204,7 @@ impl MaterialReader<'_, '_, '_> {
         self.lose("left-out-texture-rotations", transform.rotation != 0.0, "the rotation of a texture was dropped")?;
         let mut map = TextureMap { kind, file, channel, clamp: self.clamp(info)?, ..TextureMap::default() };
         if transform.offset.is_some() || transform.scale.is_some() {
-            // The model's v is 1 - v of glTF: 1 - (scale (1 - v) + offset) = scale v + (1 - scale - offset).
+            // v in the model is 1 - v in glTF: 1 - (scale (1 - v) + offset) = scale v + (1 - scale - offset).
             let [offset_u, offset_v] = transform.offset.unwrap_or_default();
             let [u, v] = transform.scale.unwrap_or([1.0; 2]);
             map.offset = Some([offset_u, 1.0 - v - offset_v, 0.0]);
@@ -215,14 +216,14 @@ impl MaterialReader<'_, '_, '_> {
         try_push(&mut self.material.maps, map, "materials")
     }
 
-    /// Returns the name of a texture's image; `None` if it cannot be read.
+    /// Returns the name of a texture's image; `None` if the image cannot be read.
     fn file(&mut self, info: &TextureInfo) -> Result<Option<String>> {
         let path = format!("materials[{}]", self.index);
         let index = info.index.ok_or_else(|| malformed(format!("{path}: the index of a texture is missing")))?;
         let Some(texture) = self.document.textures.get(index) else {
             return Err(malformed(format!("{path}: textures[{index}] does not exist")));
         };
-        // Prefer the core image: extensions offer alternatives to it, in formats that fewer programs read.
+        // Prefer the core image: extensions offer alternatives to it in formats that fewer programs can read.
         let sources = texture.extensions.values().filter_map(|value| value.get("source").and_then(whole::index));
         let other = sources.filter_map(|source| usize::try_from(source).ok()).next();
         let Some(source) = texture.source.or(other) else {
@@ -243,8 +244,8 @@ impl MaterialReader<'_, '_, '_> {
         Ok(name.ok())
     }
 
-    /// Returns `Some(true)` if the texture clamps in both directions; otherwise `None`. Mirroring, and clamping in a
-    /// single direction, are counted as losses.
+    /// Returns `Some(true)` if the texture clamps in both directions, otherwise `None`. Mirroring, and clamping in only
+    /// one direction, are counted as losses.
     fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
         let texture = info.index.and_then(|index| self.document.textures.get(index));
         let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Converts a glTF mesh to a mesh of the model: its primitives in file order, with one slot per material.
+//! Converts a glTF mesh to a mesh of the model, with its primitives in file order and one slot per material.
 //!
 //! `streams` reads the attributes of primitives; `primitives` converts their topologies.
 
@@ -27,7 +27,7 @@ pub(crate) struct FoundMesh {
     pub(crate) mesh: Mesh,
     /// Material of each slot.
     pub(crate) slots: Vec<Option<usize>>,
-    /// Splat extension, if the mesh consists of Gaussian splats.
+    /// The splat extension, if the mesh consists of Gaussian splats.
     pub(crate) splats: Option<SplatPrimitive>,
 }
 
@@ -38,11 +38,11 @@ struct GltfPart {
     /// Index of the vertex set.
     set: usize,
     slot: usize,
-    /// `None` if vertices are used in order.
+    /// Layout of the indices; `None` if vertices are used in order.
     indices: Option<AccessorLayout>,
-    /// Number of indices, or of vertices without indices.
+    /// Number of indices or, without indices, number of vertices.
     count: usize,
-    /// Maximum index plus 1; set by reading.
+    /// Maximum index plus 1, set when the indices are read.
     end: AtomicU64,
 }
 
@@ -53,7 +53,7 @@ struct MeshPlan<'a> {
     streams: Streams,
     parts: Vec<GltfPart>,
     slots: Vec<Option<usize>>,
-    /// Number of vertices of all sets.
+    /// Total number of vertices in all sets.
     total: usize,
     splats: Option<SplatPrimitive>,
 }
@@ -63,7 +63,8 @@ struct MeshDraft<'a> {
     plan: MeshPlan<'a>,
     mesh: Mesh,
     faces: Elements,
-    /// Indices of each part; empty if all parts are triangle lists, whose indices are read directly into `faces`.
+    /// Indices of each part. Empty if all parts are triangle lists, because their indices are read directly into
+    /// `faces`.
     lists: Vec<Vec<u32>>,
 }
 
@@ -85,7 +86,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             let gltf = gltf.ok_or_else(|| malformed(format!("meshes[{index}] does not exist")))?;
             drafts.push(self.plan(gltf, index)?.draft(self.max_elements())?);
         }
-        // One pass for all meshes, so that their reads are sorted and batched together.
+        // A single pass for all meshes, so that their reads are sorted and batched together.
         let mut fills = Vec::new();
         drafts.iter_mut().try_for_each(|draft| draft.add_fills(&mut fills))?;
         self.values.fill(&mut fills)?;
@@ -96,7 +97,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(meshes)
     }
 
-    /// Builds a mesh from the values read.
+    /// Builds a mesh from the values that were read.
     fn finish(&mut self, draft: MeshDraft<'_>) -> Result<FoundMesh> {
         let MeshDraft { plan, mesh, faces, lists } = draft;
         let mesh = Mesh { faces, ..mesh };
@@ -120,7 +121,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             }
         }
         let mesh = builder.finish(plan.slots.len() > 1);
-        // A single slot without a material is the default.
+        // A single slot without a material is the default, so it is omitted.
         let is_plain = plan.slots == [None];
         Ok(FoundMesh { mesh, slots: if is_plain { Vec::new() } else { plan.slots }, splats: plan.splats })
     }
@@ -137,7 +138,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(false)
     }
 
-    /// Validates the primitives of a mesh and finds those that share vertices.
+    /// Validates the primitives of a mesh, and determines which of them share vertices.
     fn plan(&mut self, gltf: &'a GltfMesh, index: usize) -> Result<MeshPlan<'a>> {
         let mut plan = MeshPlan::default();
         let mut parts = Vec::new();
@@ -182,13 +183,14 @@ impl<'a> MeshReader<'_, 'a, '_> {
         }
         let is_each_once = plan.parts.len() == plan.sets.len() && plan.parts.iter().all(|part| part.indices.is_none());
         if plan.splats.is_some() && is_each_once {
-            // A mesh without elements shows all its positions, so a list of them would be redundant.
+            // A mesh without elements shows all of its positions, so a list of them would be redundant.
             plan.parts.clear();
         }
         Ok(plan)
     }
 
-    /// Merges the splat extensions of a mesh's primitives; `None` unless all have one, with a warning if only some do.
+    /// Merges the splat extensions of a mesh's primitives. Returns `None` unless all primitives have one, and warns if
+    /// only some do.
     fn splats(&mut self, parts: &[(GltfPart, &Primitive)]) -> Result<Option<SplatPrimitive>> {
         let is_splats = |primitive: &Primitive| primitive.extensions.contains_key(splats::NAME);
         let count = parts.iter().filter(|(_, primitive)| is_splats(primitive)).count();
@@ -210,7 +212,8 @@ impl<'a> MeshReader<'_, 'a, '_> {
         Ok(merged)
     }
 
-    /// Validates the indices of a primitive with `count` vertices; `is_stored` is whether the vertices are in a buffer.
+    /// Validates the indices of a primitive with `count` vertices. `is_stored` tells whether the vertices are in a
+    /// buffer.
     fn check_indices(
         &mut self,
         primitive: &Primitive,
@@ -219,7 +222,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         is_stored: bool,
     ) -> Result<()> {
         let Some(index) = primitive.indices else {
-            // Charged per primitive, since many primitives can share the same vertices.
+            // Charged for each primitive, since many primitives can share the same vertices.
             part.count = count;
             let budget = &mut self.values.budget;
             if is_stored {
@@ -251,7 +254,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
         self.log.lose("left-out-morph-targets", count, || format!("{path}: {}", counted(count, words)))
     }
 
-    /// Validates mode and material of a primitive; returns its topology, or `None` without positions.
+    /// Validates the mode and material of a primitive. Returns its topology, or `None` if it has no positions.
     fn check(&mut self, primitive: &Primitive, path: &str) -> Result<Option<GltfTopology>> {
         let number = primitive.mode.unwrap_or(mode::TRIANGLES);
         let topology =
@@ -346,7 +349,7 @@ impl MeshDraft<'_> {
     fn add_fills<'m>(&'m mut self, fills: &mut Vec<AccessorFill<'m>>) -> Result<()> {
         let MeshDraft { plan, mesh, faces, lists } = self;
         plan.streams.add_fills(&plan.sets, mesh, fills)?;
-        // The offsets of triangles are an arithmetic sequence, filled in parallel with everything else.
+        // The offsets of triangles are an arithmetic sequence, which is filled in parallel with everything else.
         try_push(fills, AccessorFill::steps(faces.offsets.to_mut()?, 0, 3), "faces")?;
         let mut corners = &mut faces.corner_positions.to_mut()?[..];
         let mut lists = lists.iter_mut();
@@ -369,7 +372,7 @@ impl MeshDraft<'_> {
 const SPLATS_CUT: &str = "values of Gaussian splats were clamped: opacities to the range 0 to 1, scales to at least 0 \
                           (drafts of the extension stored logarithms)";
 
-/// Fails for Draco primitives: without a view, their values would silently be zeros.
+/// Fails for Draco primitives, because without a view, their values would silently be zeros.
 fn refuse_draco(primitive: &Primitive, layout: &AccessorLayout, path: &str) -> Result<()> {
     let name = "KHR_draco_mesh_compression";
     if layout.is_zero() && primitive.extensions.contains_key(name) {
@@ -390,7 +393,7 @@ struct MeshBuilder {
 }
 
 impl MeshBuilder {
-    /// Returns the mesh, without index streams that only have [`NONE`]; faces get slots if `has_slots`.
+    /// Returns the mesh without index streams that contain only [`NONE`]. Faces get slots if `has_slots`.
     fn finish(mut self, has_slots: bool) -> Mesh {
         if has_slots {
             self.mesh.face_materials = self.face_slots.into();
@@ -404,15 +407,15 @@ impl MeshBuilder {
         self.mesh
     }
 
-    /// Adds UVs, normals and slots for triangles that were read directly into the mesh, and removes those of broken
-    /// parts.
+    /// Adds UVs, normals and slots for triangles that were read directly into the mesh, and removes the triangles of
+    /// broken parts.
     fn add_direct(&mut self, plan: &MeshPlan<'_>, is_broken: &[bool]) -> Result<()> {
         let faces = &mut self.mesh.faces;
         let mut corners = std::mem::take(&mut faces.corner_positions).into_vec()?;
         let mut start = 0;
         for (part, is_broken) in plan.parts.iter().zip(is_broken) {
             if *is_broken {
-                // `start` stays: the next part's corners moved there.
+                // `start` does not change, because the corners of the next part moved there.
                 corners.drain(start..start + part.count);
                 continue;
             }
@@ -456,7 +459,7 @@ impl MeshBuilder {
             }
             return Ok(());
         }
-        // A loop ends at its first vertex. With two vertices, the closing segment would only repeat the first one.
+        // A loop ends at its first vertex. With only two vertices, the closing segment would repeat the first segment.
         if let [first, _, _, ..] = vertices[..]
             && part.topology == (GltfTopology::Strip { is_closed: true })
         {
@@ -476,7 +479,7 @@ impl MeshBuilder {
     }
 }
 
-/// Appends the slot of a part for `count` faces.
+/// Appends the slot of a part once for each of `count` faces.
 fn add_slots(slots: &mut Vec<i32>, part: &GltfPart, count: usize) -> Result<()> {
     slots.try_reserve(count)?;
     slots.resize(slots.len() + count, i32::try_from(part.slot).unwrap_or(i32::MAX));

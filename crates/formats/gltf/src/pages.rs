@@ -1,6 +1,6 @@
-//! Formats the binary part of a file in pages: vertices, indices and images as little-endian bytes.
+//! Formats the binary part of a file in pages: vertices, indices and images, as little-endian bytes.
 //!
-//! [`crate::plan`] determines the values and their order; pages are independent, so threads format them in parallel.
+//! [`crate::plan`] determines the values and their order. Pages are independent, so threads format them in parallel.
 
 use crate::color::linear;
 use crate::geometry::{GltfGeometry, MeshSection, VertexBlock, is_direction, unit};
@@ -24,7 +24,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) const PAGE_BYTES: usize = 512 << 10;
 
 impl MeshSection {
-    /// Returns the vertices of a block; none if the section lacks such elements.
+    /// Returns the vertices of a block. The block is empty if the section has no elements of this kind.
     pub(crate) fn block(&self, block: BlockKind) -> &VertexBlock {
         const NOTHING: &VertexBlock = &VertexBlock::Positions(0..0);
         match block {
@@ -58,14 +58,15 @@ impl GltfGeometry<'_> {
         unit(frame.map_or(normal, |frame| frame.direction(normal)).map(f64::from))
     }
 
-    /// Returns a UV with v flipped: the origin is the lower left corner in the model and the upper left in glTF.
+    /// Returns a UV with v flipped, because the origin is the lower left corner in the model and the upper left corner
+    /// in glTF.
     #[inline]
     fn uv(&self, block: &VertexBlock, number: usize) -> [f32; 2] {
         let uv = self.welded.vertex_uvs[block.source(number) as usize];
         self.mesh.uvs.get(uv as usize).map_or([0.0; 2], |&[u, v]| [u, 1.0 - v])
     }
 
-    /// Returns a linear color; missing components (NaN) are 1.
+    /// Returns a linear color. Missing components (NaN) become 1.
     #[inline]
     fn color(&self, block: &VertexBlock, number: usize) -> [f32; 4] {
         let [red, green, blue, alpha] = self.mesh.colors[self.position_index(block, number)];
@@ -95,7 +96,7 @@ impl GltfGeometry<'_> {
                 let point = Bounds { min: position, max: position };
                 bounds = Some(bounds.map_or(point, |bounds| bounds.union(point)));
             }
-            // Unions commute, so the result does not depend on the order of threads.
+            // Unions commute, so the result does not depend on the order in which threads finish.
             let mut whole = whole.lock().unwrap_or_else(PoisonError::into_inner);
             *whole = whole.into_iter().chain(bounds).reduce(Bounds::union);
             Ok(())
@@ -134,10 +135,10 @@ pub(crate) struct GltfData<'a> {
 /// Pages of the binary part.
 pub(crate) struct GltfPages<'a> {
     data: &'a GltfData<'a>,
-    /// Bytes of compressed views.
+    /// Content of each compressed view.
     compressed: &'a [Vec<u8>],
     spans: &'a [ValueSpan],
-    /// Start of each page: a span, and an element in it.
+    /// Start of each page: index of a span, and index of an element in it.
     starts: Vec<(usize, usize)>,
 }
 
@@ -160,7 +161,7 @@ impl<'a> GltfPages<'a> {
             let size = span.content.bytes();
             let mut next = 0;
             while next < span.count {
-                // A page holds whole values: it ends before the first that does not fit.
+                // A page holds whole values: it ends before the first value that does not fit.
                 if room < size {
                     try_push(&mut starts, (number, next), "the plan")?;
                     room = PAGE_BYTES;
@@ -197,7 +198,7 @@ impl GltfData<'_> {
                 match lattice {
                     None => positions.for_each(|position| floats(bytes, position)),
                     Some(lattice) => positions.for_each(|position| {
-                        // Padded to 8 bytes: strides of vertex attributes must be multiples of 4.
+                        // Padded to 8 bytes, because strides of vertex attributes must be multiples of 4.
                         let [x, y, z] = lattice.code(position);
                         bytes.extend_from_slice([x, y, z, 0].map(i16::to_le_bytes).as_flattened());
                     }),
@@ -252,7 +253,7 @@ impl GltfData<'_> {
     }
 }
 
-/// Converts a column value to a 32-bit float, the widest type in glTF.
+/// Converts a column value to a 32-bit float, the widest attribute type in glTF.
 #[inline]
 #[allow(clippy::unnecessary_cast, reason = "one of the types is f32")]
 pub(crate) fn as_float(values: &Values, index: usize) -> f32 {

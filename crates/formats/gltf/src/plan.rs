@@ -28,14 +28,15 @@ use polyhaul_model::{Bounds, Column, Counts, Mesh, NONE, Scene};
 use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Maximum number of vertices for 16-bit indices: graphics APIs may reserve the largest index as primitive restart.
+/// Maximum number of vertices for 16-bit indices, because graphics APIs may reserve the largest index as primitive
+/// restart.
 const SHORT_VERTICES: usize = 65_535;
-/// Minimum number of objects in a node with instances.
+/// Minimum number of objects for a node with instances.
 const MIN_INSTANCES: usize = 2;
 
-/// A planned file, without its binary part.
+/// The plan of a file, except for its binary part.
 pub(crate) struct GltfPlan<'a> {
-    /// Document whose views have no offsets yet.
+    /// The document. Its views have no offsets yet.
     pub(crate) document: Document,
     pub(crate) data: GltfData<'a>,
     pub(crate) views: Vec<GltfView>,
@@ -46,27 +47,27 @@ pub(crate) struct GltfPlan<'a> {
 /// Counts of differences between the scene and the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Changes {
-    /// Normals computed because they were missing or had no direction.
+    /// Number of normals that were computed because they were missing or had no direction.
     pub(crate) repaired_normals: u64,
-    /// Lost names of objects that became instances.
+    /// Names of objects that were lost because the objects became instances.
     pub(crate) names: LeftOut,
-    /// Transforms rounded by decomposition into translation, rotation and scale.
+    /// Number of transforms that were rounded when decomposed into translation, rotation and scale.
     pub(crate) transforms: u64,
-    /// Maximum change of these transforms, relative to the length of the matrix's columns.
+    /// Maximum change of these transforms, relative to the length of the matrix columns.
     pub(crate) transform_error: f64,
-    /// Quantized values.
+    /// Number of quantized values, for each of these attributes.
     pub(crate) positions: u64,
     pub(crate) normals: u64,
     pub(crate) uvs: u64,
     pub(crate) colors: u64,
-    /// Maximum change of a position's coordinate.
+    /// Maximum change of a coordinate of a position.
     pub(crate) position_error: f64,
 }
 
 /// Accessors of a section, shared by the objects that show it.
 struct SectionAccessors {
     triangles: BTreeMap<String, usize>,
-    /// Accessor of the indices of each material group.
+    /// Accessor with the indices of each material group.
     groups: Vec<usize>,
     lines: Option<(BTreeMap<String, usize>, usize)>,
     points: Option<BTreeMap<String, usize>>,
@@ -78,9 +79,9 @@ struct SectionAccessors {
 #[derive(Clone, Copy)]
 struct ShownObject {
     accessors: usize,
-    /// `None` without elements.
+    /// Index of the mesh; `None` if the object has no elements.
     mesh: Option<usize>,
-    /// Whether positions are stored transformed, because a node cannot store the transform.
+    /// Whether positions are stored transformed, because the node cannot store the transform.
     is_moved: bool,
 }
 
@@ -98,12 +99,12 @@ struct PlanBuilder<'a, 'j> {
     data: GltfData<'a>,
     views: Views,
     changes: Changes,
-    /// Accessors by section, and by object if its frame is applied to the vertices.
+    /// Indices of accessors, by section, and by object if its frame is applied to the vertices.
     sections: HashMap<(SectionIndex, Option<usize>), usize>,
     accessors: Vec<SectionAccessors>,
-    /// Materials without textures, by the material they were copied from.
+    /// Index of the copy without textures, by the material that was copied.
     bare: HashMap<usize, usize>,
-    /// Meshes by accessors and materials.
+    /// Index of the mesh, by accessors and materials.
     meshes: HashMap<(usize, Vec<Option<usize>>), usize>,
 }
 
@@ -152,14 +153,14 @@ pub(crate) fn plan<'a>(job: &GltfJob<'a>) -> Result<GltfPlan<'a>> {
     builder.finish()
 }
 
-/// Index of a geometry and of a section in it.
+/// Index of a geometry, and of a section in the geometry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct SectionIndex {
     geometry: usize,
     section: usize,
 }
 
-/// Plans the geometries of all meshes; returns them and the section of each object.
+/// Plans the geometries of all meshes. Returns them and the section of each object.
 fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<SectionIndex>)> {
     let mut cuts: Vec<Vec<(Counts, Counts)>> = Vec::new();
     cuts.try_reserve_exact(job.scene.meshes.len())?;
@@ -167,7 +168,7 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
     let mut sections = Vec::new();
     for part in paced(job.parts) {
         let number = part.object.mesh;
-        // Objects of an evaluated mesh show the whole mesh.
+        // An object of an evaluated mesh shows the whole mesh.
         let cut = if job.evaluated[number] {
             (Counts::default(), part.mesh.counts())
         } else {
@@ -192,8 +193,8 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
 }
 
 impl<'a> PlanBuilder<'a, '_> {
-    /// Reserves map entries for all sections. Growing a map rehashes all its keys, and each may be in another spilled
-    /// page.
+    /// Reserves map entries for all sections. Growing a map rehashes all of its keys, and each key may be in a
+    /// different spilled page.
     fn reserve(&mut self) -> Result<()> {
         let count = paced(&self.data.geometries).map(|geometry| geometry.sections.len()).sum();
         self.sections.try_reserve(count)?;
@@ -225,7 +226,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let mut objects = Vec::new();
         objects.try_reserve_exact(nodes.len())?;
         objects.extend(0..nodes.len());
-        // Stable, so that the objects of a node stay in order.
+        // A stable sort, so that the objects of a node stay in order.
         objects.sort_by_key(|&object| nodes[object]);
         for node_objects in objects.chunk_by(|&a, &b| nodes[a] == nodes[b]) {
             self.pause()?;
@@ -234,13 +235,13 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(())
     }
 
-    /// Checks for cancellation and relieves memory between objects, of which there may be millions.
+    /// Checks for cancellation and relieves memory between objects. There may be millions of objects.
     fn pause(&self) -> Result<()> {
         polyhaul_spill::relieve();
         self.job.run.cancel.check()
     }
 
-    /// Returns the transform of an object's node, including its lattice; `None` if the node needs no transform.
+    /// Returns the transform of an object's node, which includes its lattice; `None` if the node needs no transform.
     fn matrix(&self, part: &Part<'_>, shown: ShownObject) -> Option<Matrix4<f32>> {
         let matrix = part.frame.filter(|_| !shown.is_moved).map(|frame| frame.matrix());
         match self.accessors[shown.accessors].lattice {
@@ -249,7 +250,7 @@ impl<'a> PlanBuilder<'a, '_> {
         }
     }
 
-    /// Adds the node of one object, or of several that become its instances.
+    /// Adds the node of one object, or of several objects that become its instances.
     fn add_node(&mut self, objects: &[usize], shown: &[ShownObject]) -> Result<()> {
         let job = self.job;
         let first = objects[0];
@@ -271,7 +272,7 @@ impl<'a> PlanBuilder<'a, '_> {
         try_push(&mut self.document.nodes, node, "the plan")
     }
 
-    /// Adds the attributes of instances; rotations and scales only if any differs from the default.
+    /// Adds the attributes of instances. Rotations and scales are added only if any of them differs from the default.
     fn instances(&mut self, objects: &[usize], shown: &[ShownObject]) -> Result<BTreeMap<&'static str, usize>> {
         let mut transforms = Vec::new();
         transforms.try_reserve_exact(objects.len())?;
@@ -304,7 +305,8 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(attributes)
     }
 
-    /// Returns the mesh of an object, shared with objects of equal accessors and materials; `None` without elements.
+    /// Returns the mesh of an object, which is shared by objects with the same accessors and materials; `None` if the
+    /// object has no elements.
     fn mesh(&mut self, accessors: usize, section: SectionIndex, part: &Part<'_>) -> Result<Option<usize>> {
         let geometry = &self.data.geometries[section.geometry];
         let has_slots = geometry.has_slots;
@@ -318,7 +320,7 @@ impl<'a> PlanBuilder<'a, '_> {
         self.document.materials.try_reserve(materials.len())?;
         self.bare.try_reserve(materials.len())?;
         for material in &mut materials {
-            // Slots may refer to materials that do not exist.
+            // A slot may refer to a material that does not exist.
             *material = material.filter(|&number| number < self.document.materials.len());
             // Without UVs, textures would be invalid.
             if !self.accessors[accessors].triangles.contains_key("TEXCOORD_0") {
@@ -377,7 +379,7 @@ impl<'a> PlanBuilder<'a, '_> {
         let frame = moved.map(|(_, frame)| frame);
         let bounds = self.bounds(section, frame)?;
         let union = bounds.iter().flatten().copied().reduce(Bounds::union);
-        // Splats are not quantized: a lattice scales the node, and splats with it.
+        // Splats are not quantized, because a lattice scales the node and thus the splats.
         let is_quantized = self.job.options.quantize && self.data.geometries[section.geometry].splats.is_none();
         let lattice = union.filter(|_| is_quantized).map(Lattice::around);
         let coding = |block| Coding { block, frame, lattice };
@@ -395,7 +397,7 @@ impl<'a> PlanBuilder<'a, '_> {
         Ok(number)
     }
 
-    /// Computes the bounding boxes of triangles, lines and points; `None` for those without vertices.
+    /// Computes the bounding boxes of triangles, lines and points; `None` for kinds without vertices.
     fn bounds(&self, section: SectionIndex, frame: Option<Frame>) -> Result<[Option<Bounds>; 3]> {
         let geometry = &self.data.geometries[section.geometry];
         let mut boxes = [None; 3];
@@ -466,7 +468,7 @@ impl<'a> PlanBuilder<'a, '_> {
             planned.push(("NORMAL".into(), SpanContent::Normals { block, frame, is_quantized }, accessor));
         }
         if vertices.is_welded() && !mesh_geometry.welded.vertex_uvs.is_empty() {
-            // Called even without quantization, because it rejects values that are not finite.
+            // Also called without quantization, because it rejects values that are not finite.
             let is_quantized = mesh_geometry.has_unit_uvs(vertices)? && is_quantized;
             let accessor = if is_quantized { coded(component::UNSIGNED_SHORT) } else { floats(count) };
             let accessor = Accessor { kind: "VEC2".into(), ..accessor };
@@ -479,7 +481,7 @@ impl<'a> PlanBuilder<'a, '_> {
             planned.push(("COLOR_0".into(), SpanContent::Colors { block, has_alpha, is_quantized }, accessor));
         }
         for (number, name, _) in other_columns(&mesh_geometry.mesh, mesh_geometry.splats.as_ref()) {
-            // The first column of each name is stored; `columns_left_out` counts the others.
+            // Only the first column of each name is stored; `columns_left_out` counts the other columns.
             if !planned.iter().any(|(planned_name, ..)| *planned_name == name) {
                 let accessor = Accessor { component_type: component::FLOAT, ..scalar() };
                 planned.push((name, SpanContent::Column(block, number), Accessor { count: count as u64, ..accessor }));
@@ -509,11 +511,12 @@ impl<'a> PlanBuilder<'a, '_> {
             (quantize::NAME, paced(&self.accessors).any(|accessors| accessors.lattice.is_some())),
             (MESHOPT, self.job.options.meshopt && !views.is_empty()),
         ];
-        // Required: readers without these extensions would show distorted meshes, a single instance, or nothing.
+        // Required, because readers without these extensions would show distorted meshes, a single instance, or
+        // nothing.
         let required: Vec<_> =
             used.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
         self.document.extensions_used.extend_from_slice(&required);
-        // Optional: readers without this extension show points.
+        // Optional, because readers without this extension show points.
         let has_splats = paced(&self.data.geometries).any(|geometry| geometry.splats.is_some());
         self.document.extensions_used.extend(has_splats.then(|| splats::NAME.to_owned()));
         self.document.extensions_used.sort_unstable();
@@ -549,7 +552,7 @@ impl Changes {
     }
 }
 
-/// Creates the accessor of positions, whose bounds glTF requires.
+/// Creates the accessor of positions, which must have bounds in glTF.
 fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor {
     let Some(lattice) = lattice else {
         let min = bounds.min.to_vec();
@@ -562,13 +565,13 @@ fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor
     Accessor { kind: "VEC3".into(), component_type, normalized: true, min, max, ..floats(count) }
 }
 
-/// Creates an accessor of floats. Callers set its type, and may replace the component type.
+/// Creates an accessor of floats. Callers set its type and may change the component type.
 fn floats(count: usize) -> Accessor {
     Accessor { component_type: component::FLOAT, count: count as u64, ..Accessor::default() }
 }
 
-/// Returns the index of a copy of material `number` without textures, for triangles without UVs; `number` itself if
-/// that material has no textures.
+/// Returns the index of a copy of material `number` without textures, for triangles without UVs, or `number` itself if
+/// the material has no textures.
 fn bare_material(materials: &mut Vec<GltfMaterial>, bare_numbers: &mut HashMap<usize, usize>, number: usize) -> usize {
     if let Some(&bare) = bare_numbers.get(&number) {
         return bare;
@@ -590,7 +593,7 @@ fn named(name: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.to_owned())
 }
 
-/// Returns whether vertices have normals: welded ones by corner, points by position.
+/// Returns whether vertices have normals: welded vertices by corner, points by position.
 pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -> bool {
     match vertices {
         _ if geometry.splats.is_some() => false,
@@ -600,8 +603,8 @@ pub(crate) fn has_normals(geometry: &GltfGeometry<'_>, vertices: &VertexBlock) -
     }
 }
 
-/// Returns the columns that become separate attributes, with their indices and attribute names (`_NAME`). Lists and
-/// columns of splats do not.
+/// Returns the columns that become separate attributes, with their indices and attribute names (`_NAME`). Lists and the
+/// columns of splats do not become separate attributes.
 fn other_columns<'m>(
     mesh: &'m Mesh,
     splats: Option<&'m SplatPlaces>,
@@ -612,7 +615,7 @@ fn other_columns<'m>(
     others.map(|(number, column)| (number, format!("_{}", column.name), column))
 }
 
-/// Returns the columns without an attribute: face columns, lists, columns with the name of an earlier one, and all
+/// Returns the columns without an attribute: face columns, lists, columns with the name of an earlier column, and all
 /// columns of a mesh without vertices.
 pub(crate) fn columns_left_out<'m>(mesh: &'m Mesh, splats: Option<&SplatPlaces>) -> Vec<&'m str> {
     let mut seen = HashSet::new();
@@ -625,7 +628,7 @@ pub(crate) fn columns_left_out<'m>(mesh: &'m Mesh, splats: Option<&SplatPlaces>)
     of_vertices.chain(&mesh.face_columns).map(|column| &*column.name).collect()
 }
 
-/// Fails if a transform is not finite. With quantized positions, the transform includes the lattice and can overflow.
+/// Fails if a transform is not finite. If positions are quantized, the transform includes the lattice and can overflow.
 fn check_matrix(matrix: Option<&Matrix4<f32>>, name: &str) -> Result<()> {
     if matrix.is_none_or(|matrix| matrix.as_flattened().iter().all(|entry| entry.is_finite())) {
         return Ok(());

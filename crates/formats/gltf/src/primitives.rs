@@ -1,4 +1,5 @@
-//! Converts primitive topologies: triangles, strips and fans to faces; segments, loops and strips to polylines; points.
+//! Converts primitive topologies: triangles, strips and fans to faces; segments, loops and strips to polylines; and
+//! points.
 //!
 //! Source: section 3.7.2.1 of the specification.
 
@@ -23,7 +24,7 @@ pub(crate) enum GltfTopology {
 }
 
 impl GltfTopology {
-    /// Converts a mode number; `None` if it is unknown.
+    /// Converts a mode number. Returns `None` if it is unknown.
     pub(crate) fn from_mode(number: u32) -> Option<GltfTopology> {
         Some(match number {
             mode::POINTS => GltfTopology::Points,
@@ -54,8 +55,8 @@ impl GltfTopology {
     }
 }
 
-/// Appends the corners of the triangles of a topology with faces. Skips degenerate triangles (with a repeated vertex)
-/// of strips and fans, which only serve to join strips.
+/// Appends the corners of the triangles, for a topology with faces. In strips and fans, skips degenerate triangles
+/// (with a repeated vertex), which only serve to join strips.
 pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
     if topology == GltfTopology::Triangles {
         out.try_reserve(vertices.len()).map_err(|_| Error::memory("faces"))?;
@@ -81,7 +82,7 @@ pub(crate) fn triangles(topology: GltfTopology, vertices: &[u32], out: &mut Vec<
     Ok(())
 }
 
-/// Appends the end offsets of `count` elements with `size` corners each.
+/// Appends the end offsets of `count` elements that have `size` corners each.
 pub(crate) fn append_ends(elements: &mut Elements, count: usize, size: usize, limit: u64) -> Result<()> {
     let offsets = elements.offsets.to_mut()?;
     offsets.try_reserve(count.saturating_add(1)).map_err(|_| Error::memory("elements"))?;

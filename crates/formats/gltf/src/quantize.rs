@@ -8,17 +8,17 @@ use polyhaul_model::Bounds;
 /// Name of the extension.
 pub(crate) const NAME: &str = "KHR_mesh_quantization";
 
-/// Codes of 1.0 in 16 and in 8 signed bits.
+/// The codes of 1.0 with 16 and with 8 signed bits.
 const STEPS: f64 = 32767.0;
 const BYTE_STEPS: f32 = 127.0;
-/// Minimum scale of a lattice, which keeps transforms invertible.
+/// Minimum scale of a lattice. It keeps transforms invertible.
 const MIN_SCALE: f32 = 1e-9;
 
 /// A 16-bit lattice around the positions of a section: position = center + scale * code / 32767.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Lattice {
     center: [f32; 3],
-    /// Uniform, so that normals keep their direction.
+    /// The same for all axes, so that normals keep their direction.
     scale: f32,
 }
 
@@ -45,12 +45,12 @@ impl Lattice {
         [0, 1, 2].map(|axis| ((f64::from(position[axis]) - f64::from(self.center[axis])) * factor).round() as i16)
     }
 
-    /// Returns the maximum change of a coordinate.
+    /// Returns the maximum change of a coordinate due to quantization.
     pub(crate) fn error(&self) -> f64 {
         f64::from(self.scale) / STEPS / 2.0
     }
 
-    /// Returns the transform for codes, given the transform for positions.
+    /// Returns the transform to apply to codes, given the transform for positions.
     pub(crate) fn placed(&self, matrix: Option<Matrix4<f32>>) -> Matrix4<f32> {
         let matrix = matrix.unwrap_or(IDENTITY32);
         let row = |row: usize| {
@@ -63,7 +63,7 @@ impl Lattice {
     }
 }
 
-/// Quantizes a unit vector; the fourth byte is padding.
+/// Quantizes a unit vector. The fourth byte is padding.
 #[inline]
 pub(crate) fn normal_code([x, y, z]: [f32; 3]) -> [i8; 4] {
     let code = |part: f32| (part * BYTE_STEPS).round() as i8;

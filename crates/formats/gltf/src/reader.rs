@@ -2,22 +2,22 @@
 //!
 //! Differences between the model and glTF:
 //!
-//! - A glTF mesh becomes one mesh, and each node with a mesh becomes an object with a transform; nodes can share a
-//!   mesh. Only the default scene is read, or the first one if there is no default; meshes and mesh nodes outside this
-//!   scene are dropped with a warning.
-//! - v is flipped: 1 - v. Vertex colors are converted from linear to sRGB, the convention of OBJ and PLY; alpha is
+//! - A glTF mesh becomes one mesh, and each node with a mesh becomes an object with a transform. Nodes can share a
+//!   mesh. Only the default scene is read, or the first scene if there is no default; meshes and nodes with meshes
+//!   outside this scene are dropped with a warning.
+//! - v is flipped to 1 - v. Vertex colors are converted from linear to sRGB, the convention of OBJ and PLY; alpha is
 //!   unchanged.
-//! - Additional UV and color sets and application-specific attributes become vertex columns with the values of the
+//! - Additional UV and color sets and application-specific attributes become vertex columns, with the values in the
 //!   file.
-//! - Gaussian splats get the columns and the axes of PLY files (see `splats`): a scene with splats is converted to
+//! - Gaussian splats get the columns and the axes of PLY files (see `splats`). A scene with splats is converted to
 //!   these axes.
-//! - Material names are made unique. Images inside the file get names for reading them later: see `images`.
+//! - Material names are made unique. Embedded images get names by which they can be read later: see `images`.
 //! - Tangents, skins, morph targets, animations, cameras and lights are dropped with a warning.
 //! - Objects have no name if neither the node nor the mesh has one.
-//! - Misaligned values are read, with a warning.
+//! - Misaligned values are read with a warning.
 //!
-//! The accessors of all instances, and then those of each batch of meshes, are validated before their values are read
-//! in parallel. The caller opens files. The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views),
+//! The accessors of all instances, and then the accessors of each batch of meshes, are validated before their values
+//! are read in parallel. The caller opens files. The parts: `chunks`, `json`, `buffers`, `meshopt` (compressed views),
 //! `accessors` (validation), `fills` and `convert` (values), `meshes`, `streams`, `primitives`, `hierarchy`,
 //! `instances`, `materials`.
 
@@ -47,7 +47,8 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::precision::shown;
 use polyhaul_pipeline::read::Extent;
 
-/// Number of meshes read together: enough to keep all threads busy, few enough that their plans stay in the cache.
+/// Number of meshes that are read together: enough to keep all threads busy, but few enough for their plans to stay in
+/// the cache.
 const MESHES_AT_ONCE: usize = 512;
 
 /// Bytes of memory per instance while a file is read: a [`PlacedMesh`], and an object with a short name.
@@ -64,12 +65,13 @@ pub struct GltfFound {
     pub threads: usize,
 }
 
-/// Reads a `.glb` or `.gltf` file. `open_file` reads buffers in separate files: it gets the name without
-/// percent-encoding and the maximum number of bytes needed.
+/// Reads a `.glb` or `.gltf` file. `open_file` reads buffers in separate files. It gets the file's name, without
+/// percent-encoding, and the maximum number of bytes needed.
 ///
-/// Material maps refer to images inside the file by names that start with `file_name`, such as `chair.glb#image0.png`;
-/// see [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without `file_name`, all
-/// these images are dropped with a warning; with it, only those that are invalid or neither PNG nor JPEG.
+/// Material maps refer to embedded images by names that start with `file_name`, such as `chair.glb#image0.png`; see
+/// [`split_image_name`](crate::split_image_name) and [`read_image`](crate::read_image). Without `file_name`, all
+/// embedded images are dropped with a warning; with it, only images that are invalid or neither PNG nor JPEG are
+/// dropped.
 ///
 /// # Errors
 /// [`Malformed`](polyhaul_model::error::ErrorKind::Malformed) if the file violates the specification, unless
@@ -92,7 +94,7 @@ pub fn read(
     Ok(GltfFound { scene, warnings: log.finish()?, threads })
 }
 
-/// Reads the scene; returns it with the number of threads used.
+/// Reads the scene. Returns it with the number of threads used.
 fn read_scene(
     bytes: &Bytes<'_>,
     file_name: Option<&str>,
@@ -122,13 +124,13 @@ fn read_scene(
     Ok((builder.scene, builder.values.threads))
 }
 
-/// A use of a mesh, by a node or an instance.
+/// A use of a mesh by a node or an instance.
 struct PlacedMesh {
-    /// `None` if the file has no nodes.
+    /// Index of the node; `None` if the file has no nodes.
     node: Option<usize>,
     mesh: usize,
     world: NodeWorld,
-    /// Index among the instances of the node; `None` if the node has none.
+    /// Index among the instances of the node; `None` if the node has no instances.
     instance: Option<usize>,
 }
 
@@ -174,7 +176,7 @@ fn placed_meshes(values: &mut AccessorValues<'_, '_>, log: &mut GltfLog) -> Resu
     uses.iter().filter_map(|(mesh_use, _)| mesh_use.node).for_each(|node| is_reached[node] = true);
     let count: usize =
         uses.iter().map(|(_, instances)| instances.as_ref().map_or(1, |instances| instances.count)).sum();
-    // Beyond the limits, `push` fails before much is allocated.
+    // If the limits are exceeded, `push` fails before much is allocated.
     if count as u64 <= values.limits.objects.max(values.limits.instanced_objects) {
         placed.try_reserve_exact(count).map_err(|_| Error::memory("objects"))?;
     }
@@ -214,9 +216,9 @@ struct SceneBuilder<'l, 'a, 'f> {
     scene: Scene,
     values: AccessorValues<'a, 'f>,
     log: &'l mut GltfLog,
-    /// Model mesh and material slots of each mesh of the file; `None` if no object uses it.
+    /// Model mesh and material slots for each mesh of the file; `None` if no object uses the mesh.
     indices: Vec<Option<UsedMesh>>,
-    /// Splat extensions of the meshes that have one.
+    /// The splat extensions of all meshes that have one.
     splats: Vec<SplatPrimitive>,
 }
 
@@ -227,7 +229,7 @@ struct UsedMesh {
 }
 
 impl SceneBuilder<'_, '_, '_> {
-    /// Reads the meshes in use, in file order.
+    /// Reads the meshes that are used, in file order.
     fn read_meshes(&mut self, placed: &[PlacedMesh]) -> Result<()> {
         let count = self.values.document.meshes.len();
         let mut is_used = Vec::new();
@@ -255,7 +257,7 @@ impl SceneBuilder<'_, '_, '_> {
         self.log.lose_named("left-out-meshes", words, others.map(|(mesh, _)| mesh.name.as_deref()))
     }
 
-    /// Returns whether object transforms are stored in double precision; warns if they need it but are rounded.
+    /// Returns whether object transforms are stored in double precision. Warns if they would need it but are rounded.
     fn needs_doubles(&mut self, placed: &[PlacedMesh], precision: Precision, faults: FaultPolicy) -> Result<bool> {
         let is_double = |placed: &PlacedMesh| single(&placed.world.exact).is_none();
         if precision == Precision::Double || !placed.iter().any(is_double) {
@@ -263,7 +265,7 @@ impl SceneBuilder<'_, '_, '_> {
         }
         let boxes = placed.iter().filter_map(|placed| {
             let used = self.indices.get(placed.mesh)?.as_ref()?;
-            // Declared bounds avoid a pass over the positions.
+            // Bounds declared in the file avoid a pass over the positions.
             let declared = declared_bounds(self.values.document, placed.mesh);
             let bounds = declared.or_else(|| self.scene.meshes[used.index].exact_bounds())?;
             Some(moved_bounds(bounds, &placed.world.exact))
@@ -290,7 +292,7 @@ impl SceneBuilder<'_, '_, '_> {
             let name = object_name(node.map(|node| &document.nodes[node]), mesh_name, instance)?;
             check_name(&name, &self.values.limits)?;
             check_name(mesh_name, &self.values.limits)?;
-            // Many objects may share long names and slots, which each object copies.
+            // Many objects may have the same long names and slots, and each object gets a copy.
             let bytes = name.len() + mesh_name.len() + size_of_val(&*used.slots);
             self.values.budget.charge(bytes as u64)?;
             let kind = if name.is_empty() { ObjectKind::Unnamed } else { ObjectKind::Object };
@@ -314,8 +316,8 @@ impl SceneBuilder<'_, '_, '_> {
 }
 
 impl SceneBuilder<'_, '_, '_> {
-    /// Converts a scene with splats to the axes of splats in memory; other scenes stay unchanged. Fails if the meshes
-    /// of splats have different color spaces.
+    /// Converts a scene with splats to the axes that splats have in memory. Other scenes are unchanged. Fails if the
+    /// meshes of splats have different color spaces.
     fn turn_splats(&mut self) -> Result<()> {
         let Some(first) = self.splats.first() else { return Ok(()) };
         if first.has_linear_colors {
@@ -330,7 +332,7 @@ impl SceneBuilder<'_, '_, '_> {
     }
 }
 
-/// Returns the bounding box that the accessors of a mesh declare; `None` unless all declare bounds as floats.
+/// Returns the bounding box that the accessors of a mesh declare; `None` unless all of them declare bounds as floats.
 fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     let mut union: Option<Bounds<f64>> = None;
     for primitive in &document.meshes.get(mesh)?.primitives {
@@ -345,8 +347,8 @@ fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     union
 }
 
-/// Returns the name of an object: the node's, or the mesh's if the node has none. For an instance, `_` and its index
-/// are appended, unless the name is empty.
+/// Returns the name of an object: the name of the node, or of the mesh if the node has none. For an instance, `_` and
+/// its index are appended, unless the name is empty.
 fn object_name(node: Option<&Node>, mesh_name: &str, instance: Option<usize>) -> Result<String> {
     let node_name = node.and_then(|node| node.name.as_deref()).filter(|name| !name.is_empty());
     let base = try_string(node_name.unwrap_or(mesh_name))?;

@@ -1,4 +1,4 @@
-//! Reads, writes and collects lists and text with fallible allocation: running out of memory is an error, not an abort.
+//! Reads, writes and collects lists and text with fallible allocation: out of memory is an error, not an abort.
 
 use polyhaul_model::error::{self, try_string};
 use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 /// Message that marks out-of-memory errors of the JSON parser.
 pub(crate) const NO_MEMORY: &str = "out of memory";
 
-/// Collects items; out-of-memory errors name the plan.
+/// Collects items. Out-of-memory errors name the plan.
 pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> error::Result<Vec<T>> {
     let mut list = Vec::new();
     list.try_reserve_exact(items.len()).map_err(|_| error::Error::memory("the plan"))?;
@@ -62,7 +62,7 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     Option::<DocumentText>::deserialize(deserializer).map(|text| text.map(|text| text.0))
 }
 
-/// Bytes written between calls of `relieve`: a spilled document is paged in while it is written.
+/// Bytes written between calls to `relieve`, because a spilled document is paged in while it is written.
 const BYTES_PER_CHECK: usize = 1 << 14;
 
 /// Output buffer of a document.

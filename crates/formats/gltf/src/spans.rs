@@ -11,7 +11,7 @@ const INDICES: u32 = 34963;
 /// Consecutive values of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct ValueSpan {
-    /// Index of the geometry, and of its section.
+    /// Index of the geometry, and index of a section in it.
     pub(crate) geometry: usize,
     pub(crate) section: usize,
     pub(crate) content: SpanContent,
@@ -22,19 +22,20 @@ pub(crate) struct ValueSpan {
 /// Content of a span.
 #[derive(Clone, Debug)]
 pub(crate) enum SpanContent {
-    /// Positions, transformed by `frame` if a node cannot store that transform; quantized if there is a lattice.
+    /// Positions. They are transformed by `frame` if a node cannot store the transform, and quantized if there is a
+    /// lattice.
     Positions { block: BlockKind, frame: Option<Frame>, lattice: Option<Lattice> },
-    /// Normals; bytes if quantized.
+    /// Normals, as bytes if quantized.
     Normals { block: BlockKind, frame: Option<Frame>, is_quantized: bool },
-    /// UVs; 16 bits if quantized.
+    /// UVs, with 16 bits if quantized.
     Uvs { is_quantized: bool },
-    /// Linear colors, with or without alpha; 16 bits if quantized.
+    /// Linear colors, with or without alpha, and with 16 bits if quantized.
     Colors { block: BlockKind, has_alpha: bool, is_quantized: bool },
     /// A vertex column.
     Column(BlockKind, usize),
     /// A splat attribute.
     Splat(BlockKind, SplatAttribute),
-    /// Values of a node's instances.
+    /// Values of the instances of a node.
     Instances(usize, InstanceValue),
     /// Pairs of vertex indices.
     Segments,
@@ -67,7 +68,7 @@ pub(crate) struct TriangleIndices {
     pub(crate) is_mirrored: bool,
 }
 
-/// Kind of elements that vertices belong to.
+/// Kind of the elements that use the vertices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum BlockKind {
     Triangles,
@@ -76,7 +77,7 @@ pub(crate) enum BlockKind {
 }
 
 impl SpanContent {
-    /// Returns the kind of view for these values; meaningless for padding, images and compressed views.
+    /// Returns the kind of view for these values. Has no meaning for padding, images and compressed views.
     pub(crate) fn kind(&self) -> ViewKind {
         match self {
             SpanContent::Positions { lattice: None, .. } => ViewKind::Positions,
@@ -103,7 +104,8 @@ impl SpanContent {
         }
     }
 
-    /// Returns the bytes per vertex, instance, segment or triangle; 1 for padding, images and compressed views.
+    /// Returns the number of bytes per vertex, instance, segment or triangle; 1 for padding, images and compressed
+    /// views.
     pub(crate) fn bytes(&self) -> usize {
         let parts = match self {
             SpanContent::Zeros | SpanContent::Image(_) | SpanContent::Compressed(_) => return 1,
@@ -115,7 +117,8 @@ impl SpanContent {
     }
 }
 
-/// Kinds of views, in file order: the kind with 2-byte elements comes last, so that all others stay aligned to 4 bytes.
+/// Kinds of views, in file order. The kind with 2-byte elements comes last, so that all other views stay aligned to 4
+/// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ViewKind {
     Positions,
@@ -150,7 +153,7 @@ pub(crate) enum ViewMode {
 }
 
 impl ViewKind {
-    /// Returns the bytes from one element to the next.
+    /// Returns the number of bytes from one element to the next.
     pub(crate) fn stride(self) -> u64 {
         match self {
             ViewKind::Positions | ViewKind::Normals | ViewKind::OpaqueColors => 12,
@@ -171,7 +174,7 @@ impl ViewKind {
         }
     }
 
-    /// Returns the GPU target of the view; `None` for attributes of instances.
+    /// Returns the GPU target of the view; `None` for the attributes of instances.
     pub(crate) fn target(self) -> Option<u32> {
         match self {
             ViewKind::Translations | ViewKind::Rotations | ViewKind::Scales => None,

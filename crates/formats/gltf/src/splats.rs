@@ -10,11 +10,11 @@
 //! | `SCALE` | standard deviations; floats, or unsigned integers | `scale_0` to `scale_2`, logarithms |
 //! | `OPACITY` | 0 to 1; floats, or unsigned and normalized integers | `opacity`, logits |
 //! | `SH_DEGREE_0_COEF_0` | floats for red, green, blue | `f_dc_0` to `f_dc_2` |
-//! | `SH_DEGREE_l_COEF_n` | the same; degrees 1 to 3 | `f_rest_N` |
+//! | `SH_DEGREE_l_COEF_n` | the same, for degrees 1 to 3 | `f_rest_N` |
 //!
 //! `COLOR_0` is for programs that show points. It is computed from the splats, so it is written but not read. glTF is
-//! Y-up and splats in memory are Y-down: scenes are converted by [`crate::reader`] and by the caller of the writer, not
-//! here.
+//! Y-up and splats in memory are Y-down. [`crate::reader`] and the caller of the writer convert scenes; this module
+//! does not.
 
 use crate::color::linear;
 use crate::convert::Finish;
@@ -47,7 +47,7 @@ pub(crate) enum SplatAttribute {
     Rotation,
     Scale,
     Opacity,
-    /// A harmonic of all channels; 0 is the constant one.
+    /// A harmonic for all channels. Harmonic 0 is the constant.
     Harmonic(usize),
     /// `COLOR_0`.
     Color,
@@ -85,12 +85,12 @@ impl SplatAttribute {
         }
     }
 
-    /// Returns whether integers are normalized, even if the accessor does not say so.
+    /// Returns whether integers are normalized, even if the accessor does not declare it.
     pub(crate) fn is_normalized(self) -> bool {
         self != SplatAttribute::Scale
     }
 
-    /// Returns the conversion after reading.
+    /// Returns the conversion to apply after reading.
     pub(crate) fn finish(self) -> Finish {
         match self {
             SplatAttribute::Scale => Finish::Logarithm,
@@ -103,18 +103,18 @@ impl SplatAttribute {
 /// Column indices of the splats to write.
 #[derive(Debug)]
 pub(crate) struct SplatPlaces {
-    /// w, x, y, z.
+    /// In the order w, x, y, z.
     rotations: [usize; 4],
     scales: [usize; 3],
     opacities: usize,
-    /// Channels of each harmonic, the constant one first.
+    /// Column indices of the channels of each harmonic, starting with the constant.
     harmonics: Vec<[usize; 3]>,
-    /// Harmonics per channel that are not written.
+    /// Number of harmonics per channel that are not written.
     left_out: usize,
 }
 
 impl SplatPlaces {
-    /// Finds the columns of a splat mesh, with harmonics up to `degree`; `None` for other meshes.
+    /// Finds the columns of a splat mesh, with harmonics up to `degree`. Returns `None` for other meshes.
     pub(crate) fn of(mesh: &Mesh, degree: usize) -> Option<SplatPlaces> {
         let splats = Splats::from_mesh(mesh)?;
         let available = HARMONICS[splats.degree()];
@@ -147,7 +147,7 @@ impl SplatPlaces {
         3 * self.left_out
     }
 
-    /// Returns whether the column at index `place` belongs to splats.
+    /// Returns whether the column at index `place` belongs to the splats.
     pub(crate) fn has(&self, place: usize, name: &str) -> bool {
         let available = self.harmonics.len() - 1 + self.left_out;
         self.rotations.contains(&place)
@@ -157,7 +157,7 @@ impl SplatPlaces {
             || self.left_out > 0 && (0..3 * available).any(|number| rest_name(number) == name)
     }
 
-    /// Fails for values that glTF cannot store.
+    /// Fails if there are values that glTF cannot store.
     pub(crate) fn check(&self, mesh: &Mesh) -> Result<()> {
         let check = |place: usize, is_fine: &dyn Fn(f32) -> bool| {
             let at = column(mesh, place).iter().position(|&value| !is_fine(value));
@@ -167,7 +167,7 @@ impl SplatPlaces {
         };
         let plain = self.harmonics.as_flattened().iter().chain(&self.rotations);
         plain.into_iter().try_for_each(|&place| check(place, &f32::is_finite))?;
-        // Infinite logits are opacities of 0 and 1; negative infinity is the logarithm of 0.
+        // Infinite logits are opacities of 0 and 1, and negative infinity is the logarithm of 0.
         check(self.opacities, &|value| !value.is_nan())?;
         self.scales.iter().try_for_each(|&place| check(place, &|value| size_of_log(value).is_finite()))
     }
@@ -220,17 +220,17 @@ fn column(mesh: &Mesh, place: usize) -> &[f32] {
     }
 }
 
-/// Converts a logarithm to a size, in 64 bits so that the logarithm is the same after writing and reading.
+/// Converts a logarithm to a size. Computes in 64 bits, so that the logarithm is the same after writing and reading.
 fn size_of_log(logarithm: f32) -> f32 {
     f64::from(logarithm).exp() as f32
 }
 
-/// Converts a logit to an opacity, likewise in 64 bits.
+/// Converts a logit to an opacity, also in 64 bits.
 fn opacity_of_logit(logit: f32) -> f32 {
     (1.0 / (1.0 + (-f64::from(logit)).exp())) as f32
 }
 
-/// Normalizes a quaternion, unless its length is 1 except for rounding: then its bits stay.
+/// Normalizes a quaternion, unless its length is 1 except for rounding: then its bits are kept.
 fn unit(quaternion: [f32; 4]) -> [f32; 4] {
     let square: f32 = quaternion.iter().map(|part| part * part).sum();
     if (square - 1.0).abs() <= 4.0 * f32::EPSILON { quaternion } else { unit_quaternion(quaternion) }
@@ -264,7 +264,7 @@ pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut GltfLog) -> Res
     }
     let extension = primitive.extensions.get(NAME).unwrap_or(&Value::Null);
     let degree = degree(&primitive.attributes).map_err(|missing| {
-        // Compressed splats lack these attributes, so their extension explains the error best.
+        // Compressed splats lack these attributes, so the error should name their extension.
         let others = extension.get("extensions").and_then(Value::as_object);
         match others.and_then(|others| others.keys().next()) {
             Some(other) => {
@@ -285,8 +285,8 @@ pub(crate) fn check(primitive: &Primitive, path: &str, log: &mut GltfLog) -> Res
     Ok(SplatPrimitive { degree, has_linear_colors })
 }
 
-/// Warns about a missing required property and about an unsupported value, for which the specification requires readers
-/// to use the default.
+/// Warns about a missing required property, or about an unsupported value. For the latter, the specification requires
+/// readers to use the default.
 fn note_unknown(extension: &Value, key: &str, supported: &[&str], path: &str, log: &mut GltfLog) -> Result<()> {
     match extension.get(key).map(|value| value.as_str().unwrap_or_default()) {
         None if key == "projection" || key == "sortingMethod" => Ok(()),
@@ -299,7 +299,7 @@ fn note_unknown(extension: &Value, key: &str, supported: &[&str], path: &str, lo
     }
 }
 
-/// Returns the degree of the harmonics in `attributes`, or the name of a missing attribute.
+/// Returns the degree of the harmonics in `attributes`, or else the name of a missing attribute.
 fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, String> {
     let missing = |attribute: SplatAttribute| {
         let name = attribute.name();
@@ -309,7 +309,7 @@ fn degree(attributes: &BTreeMap<String, usize>) -> std::result::Result<usize, St
     if let Some(name) = needed.into_iter().find_map(missing) {
         return Err(name);
     }
-    // The highest harmonic determines the degree; all lower ones must then be present.
+    // The highest harmonic determines the degree. All lower harmonics must then be present.
     let highest = (0..=HARMONICS[MAX_DEGREE]).rev().find(|&number| missing(SplatAttribute::Harmonic(number)).is_none());
     let degree = highest.unwrap_or(0).isqrt();
     match (0..=HARMONICS[degree]).map(SplatAttribute::Harmonic).find_map(missing) {
@@ -325,7 +325,7 @@ pub(crate) fn is_attribute(name: &str, degree: usize) -> bool {
     name.starts_with(NAME) && others.into_iter().chain(harmonics).any(|attribute| attribute.name() == name)
 }
 
-/// A splat column in memory: its name, and the attribute and component it is read from.
+/// A splat column in memory: its name, and the attribute and component that it is read from.
 pub(crate) struct SplatColumn {
     pub(crate) name: String,
     pub(crate) attribute: SplatAttribute,
@@ -341,7 +341,7 @@ pub(crate) fn columns(degree: usize) -> impl Iterator<Item = SplatColumn> {
         .map(move |number| column(rest_name(number), SplatAttribute::Harmonic(1 + number % more), number / more));
     let opacity = std::iter::once(column("opacity".into(), SplatAttribute::Opacity, 0));
     let scales = (0..3).map(move |axis| column(format!("scale_{axis}"), SplatAttribute::Scale, axis));
-    // w is first in memory and last in glTF.
+    // In memory, w comes first; in glTF, it comes last.
     let rotations = (0..4).map(move |part| column(format!("rot_{part}"), SplatAttribute::Rotation, (part + 3) % 4));
     constants.chain(rest).chain(opacity).chain(scales).chain(rotations)
 }

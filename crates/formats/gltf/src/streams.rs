@@ -1,6 +1,6 @@
 //! Reads the vertex attributes of all primitives of a mesh into the arrays of the model, in order.
 //!
-//! Primitives with the same attributes share their vertices. Normals and UVs that only some primitives have get an
+//! Primitives with the same attributes share their vertices. If only some primitives have normals or UVs, these get an
 //! index stream; other missing values are NaN, 0 for splats, or empty lists. `meshes` reads the elements.
 
 use crate::accessors::{ANY, AccessorValues, width};
@@ -32,16 +32,17 @@ pub(crate) struct VertexSet<'a> {
     pub(crate) base: u32,
 }
 
-/// Start of an attribute's values for each vertex set; empty if every vertex has a value.
+/// Start of an attribute's values for each vertex set. Empty if every vertex has a value.
 #[derive(Default)]
 pub(crate) struct StreamStarts {
     pub(crate) domain: Domain,
-    /// Starts by vertex set; `None` for sets without the attribute.
+    /// Start for each vertex set; `None` for a set without the attribute.
     starts: Vec<Option<u32>>,
 }
 
 impl StreamStarts {
-    /// Returns the offset from a vertex index to its value's index (wrapping); `None` if the set has no values.
+    /// Returns the offset (wrapping) to add to a vertex index to get the index of its value; `None` if the set has no
+    /// values.
     pub(crate) fn shift(&self, set: usize, base: u32) -> Option<u32> {
         let start = self.starts.get(set).copied().flatten()?;
         Some(start.wrapping_sub(base))
@@ -51,8 +52,8 @@ impl StreamStarts {
         self.domain == Domain::Indexed && !self.starts.is_empty()
     }
 
-    /// Appends the value index of each vertex, or [`NONE`] if the set has no values; nothing if the stream is not
-    /// indexed.
+    /// Appends the value index of each vertex, or [`NONE`] if the set has no values. Appends nothing if the stream is
+    /// not indexed.
     pub(crate) fn append(&self, set: usize, base: u32, vertices: &[u32], out: &mut Vec<u32>) -> Result<()> {
         if !self.is_indexed() {
             return Ok(());
@@ -79,17 +80,17 @@ pub(crate) struct Streams {
     pub(crate) cut_splats: AtomicU64,
 }
 
-/// Accessor of each vertex set; empty if no set has the attribute.
+/// Accessor for each vertex set. Empty if no set has the attribute.
 type Layouts = Vec<Option<AccessorLayout>>;
 
-/// A column read from an attribute.
+/// A column that is read from an attribute.
 struct ColumnPlan {
     name: String,
     layouts: Layouts,
-    /// Whether each vertex has a list of numbers rather than a single one.
+    /// Whether each vertex has a list of numbers rather than a single number.
     has_lists: bool,
     finish: Finish,
-    /// Value for sets without the attribute.
+    /// Value for the vertices of sets without the attribute.
     missing: f32,
 }
 
@@ -117,7 +118,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Adds the reads of all attributes into the arrays of `mesh` from [`Streams::make_room`].
+    /// Adds the reads of all attributes into the arrays of `mesh` that [`Streams::make_room`] allocated.
     pub(crate) fn add_fills<'m>(
         &'m self,
         sets: &[VertexSet<'_>],
@@ -129,7 +130,7 @@ impl Streams {
         let form = |width, finish| AttributeForm { width: Some(width), finish, cut: &self.cut, missing: None };
         let position_layouts = sets.iter().map(|set| Some(&set.positions));
         adder.add(position_layouts, positions.to_mut()?.as_flattened_mut(), form(3, Finish::Keep))?;
-        // The UV origin is the upper left corner of an image in glTF, the lower left in the model.
+        // The UV origin is the upper left corner of an image in glTF and the lower left corner in the model.
         adder.add(each(&self.uvs), uvs.to_mut()?.as_flattened_mut(), form(2, Finish::FlipV))?;
         adder.add(each(&self.normals), normals.to_mut()?.as_flattened_mut(), form(3, Finish::Unit))?;
         let color_form = AttributeForm { missing: Some(f32::NAN), ..form(4, Finish::Screen) };
@@ -149,7 +150,7 @@ impl Streams {
 }
 
 impl ColumnPlan {
-    /// Returns the offsets of the vertices' lists; lists are empty if the attribute is missing.
+    /// Returns the offsets of the vertices' lists. If the attribute is missing, the lists are empty.
     fn offsets(&self, sets: &[VertexSet<'_>], total: usize) -> Result<Vec<u32>> {
         let mut offsets: Vec<u32> = Vec::new();
         offsets.try_reserve_exact(total.saturating_add(1)).map_err(|_| Error::memory("columns"))?;
@@ -177,7 +178,7 @@ fn sum(layouts: &Layouts) -> usize {
     layouts.iter().flatten().map(|layout| layout.count).sum()
 }
 
-/// Returns the domain of an attribute: by vertex if all sets have it, otherwise indexed.
+/// Returns the domain of an attribute: per vertex if all sets have it, otherwise indexed.
 fn domain(layouts: &Layouts) -> Domain {
     match layouts.iter().all(Option::is_some) {
         _ if layouts.is_empty() => Domain::default(),
@@ -207,7 +208,7 @@ struct Adder<'m, 's> {
 /// Conversion of an attribute.
 #[derive(Clone, Copy)]
 struct AttributeForm<'m> {
-    /// Components per element; `None` for the number in the file.
+    /// Components per element; `None` for the number of components in the file.
     width: Option<usize>,
     finish: Finish,
     /// Counts clamped values.
@@ -231,7 +232,7 @@ impl<'m> Adder<'m, '_> {
             let part = values.split_off_mut(..count).unwrap_or_default();
             match layout {
                 Some(layout) => {
-                    // Only integers need normalizing; floats keep their bits.
+                    // Only integers need to be normalized; floats keep their bits.
                     let is_exact = finish == Finish::Unit && layout.component == Component::F32;
                     let finish = if is_exact { Finish::Keep } else { finish };
                     try_push(self.fills, AccessorFill::floats(layout, part, width, finish, Some(cut)), "attributes")?;
@@ -261,7 +262,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         }
         let uvs = self.layouts("TEXCOORD_0", &[2], 0)?;
         let normals = self.layouts("NORMAL", &[3], 0)?;
-        // Integers are normalized even if the accessor does not say so.
+        // Integers are normalized even if the accessor does not declare it.
         let mut colors = self.layouts("COLOR_0", &[3, 4], size_of::<[f32; 4]>())?;
         colors.iter_mut().flatten().for_each(|layout| *layout = layout.as_normalized());
         let columns = self.columns(Vec::new())?;
@@ -269,7 +270,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(Streams { uvs, normals, colors, columns, ..Streams::default() })
     }
 
-    /// Validates an attribute in all sets; sets without it are charged `missing` bytes per vertex.
+    /// Validates an attribute in all sets. For a set without it, charges `missing` bytes per vertex.
     fn layouts(&mut self, name: &str, widths: &[usize], missing: usize) -> Result<Layouts> {
         let mut layouts = Vec::new();
         if !self.sets.iter().any(|set| set.attributes.contains_key(name)) {
@@ -286,7 +287,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(layouts)
     }
 
-    /// Validates the accessor of an attribute in one set, if present.
+    /// Validates the accessor of an attribute in one set, if the set has the attribute.
     fn layout(&mut self, set: &VertexSet<'_>, name: &str, widths: &[usize]) -> Result<Option<AccessorLayout>> {
         let Some(&index) = set.attributes.get(name) else { return Ok(None) };
         let user = format!("{}.attributes.{}", set.path, names::shown(name));
@@ -304,7 +305,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
     /// Plans the columns of splats, followed by application-specific attributes.
     fn splat_columns(&mut self, degree: usize) -> Result<Vec<ColumnPlan>> {
         let mut columns: Vec<ColumnPlan> = Vec::new();
-        // Columns of the same attribute share its layouts, so that it is validated and charged once.
+        // Columns of the same attribute share its layouts, so that the attribute is validated and charged once.
         let mut attribute_layouts: BTreeMap<String, Layouts> = BTreeMap::new();
         for SplatColumn { name, attribute, component } in splats::columns(degree) {
             let attribute_name = attribute.name();
@@ -334,8 +335,8 @@ impl StreamPlanner<'_, '_, '_, '_> {
         self.columns(columns)
     }
 
-    /// Appends further UVs and colors and application-specific attributes to `columns`; drops attributes with the name
-    /// of a splat column.
+    /// Appends additional UVs and colors and application-specific attributes to `columns`. Drops attributes with the
+    /// name of a splat column.
     fn columns(&mut self, mut columns: Vec<ColumnPlan>) -> Result<Vec<ColumnPlan>> {
         // A sorted set, so that columns do not depend on the order of primitives.
         let attribute_names: BTreeSet<&str> = self
@@ -378,7 +379,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(columns)
     }
 
-    /// Returns whether an attribute has several numbers per vertex; `None` if it cannot be a column.
+    /// Returns whether an attribute has several numbers per vertex; `None` if it cannot become a column.
     fn has_lists(&self, name: &str) -> Option<bool> {
         let mut has_lists = false;
         for set in self.sets {
@@ -393,7 +394,8 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Some(has_lists)
     }
 
-    /// Counts attributes that the model cannot store: values by vertex, and attributes with unknown names once each.
+    /// Counts attributes that the model cannot store: known attributes by vertex, and each attribute with an unknown
+    /// name once.
     fn losses(&mut self) -> Result<()> {
         for set in self.sets {
             let count = set.positions.count as u64;
@@ -410,7 +412,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
             for name in set.attributes.keys().filter(|name| !is_column(name) && !is_of_skins(name)) {
                 let (code, words) = match name.as_str() {
                     "POSITION" => continue,
-                    // Computed from the splats.
+                    // Computed from the splats, so it is not a loss.
                     "COLOR_0" if self.splats.is_some() => continue,
                     _ if self.splats.is_some_and(|degree| splats::is_attribute(name, degree)) => continue,
                     "NORMAL" if self.splats.is_some() => {

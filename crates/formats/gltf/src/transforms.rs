@@ -5,7 +5,7 @@ use polyhaul_geometry::linear::{Matrix3, Matrix4, cross, dot, rotation};
 /// Identity quaternion.
 pub(crate) const UNROTATED: [f32; 4] = [0.0, 0.0, 0.0, 1.0];
 
-/// Maximum deviation of columns from right angles, as a sine.
+/// Maximum deviation of the angles between columns from right angles, as a sine.
 const SQUARE: f64 = 1e-5;
 
 /// Transform of an instance: scale, then rotation, then translation.
@@ -14,11 +14,11 @@ pub(crate) struct InstanceTransform {
     pub(crate) translation: [f32; 3],
     /// Unit quaternion: x, y, z, w.
     pub(crate) rotation: [f32; 4],
-    /// All negative if the matrix mirrors; the signs of its diagonal if the matrix is diagonal.
+    /// All negative if the matrix mirrors. If the matrix is diagonal, the signs are the same as on the diagonal.
     pub(crate) scale: [f32; 3],
 }
 
-/// Returns whether a matrix can be decomposed into translation, rotation and scale, as glTF requires of nodes.
+/// Returns whether a matrix can be decomposed into translation, rotation and scale, which glTF requires of nodes.
 pub(crate) fn is_decomposable(matrix: &Matrix4<f32>) -> bool {
     let columns = columns(matrix);
     let lengths = columns.map(|column| dot(column, column).sqrt());
@@ -28,7 +28,7 @@ pub(crate) fn is_decomposable(matrix: &Matrix4<f32>) -> bool {
 }
 
 impl InstanceTransform {
-    /// Decomposes a matrix; `None` if that is impossible.
+    /// Decomposes a matrix. Returns `None` if that is impossible.
     pub(crate) fn from_matrix(matrix: &Matrix4<f32>) -> Option<InstanceTransform> {
         if !is_decomposable(matrix) {
             return None;
@@ -73,8 +73,8 @@ impl InstanceTransform {
     }
 }
 
-/// Converts a rotation, given by columns, to a quaternion. Starts from its largest component, which is at least 1/2, so
-/// that no component loses precision to cancellation.
+/// Converts a rotation, given by its columns, to a quaternion. Starts with the largest component, which is at least
+/// 1/2, so that no component loses precision to cancellation.
 fn quaternion([x, y, z]: Matrix3) -> [f32; 4] {
     let trace = [x[0] - y[1] - z[2], y[1] - x[0] - z[2], z[2] - x[0] - y[1], x[0] + y[1] + z[2]];
     let largest = (0..4).fold(0, |best, entry| if trace[entry] > trace[best] { entry } else { best });
@@ -89,7 +89,7 @@ fn quaternion([x, y, z]: Matrix3) -> [f32; 4] {
     parts.map(|part| (part / length) as f32)
 }
 
-/// Converts to the `f64` with the same shortest decimal form, so that JSON has these digits.
+/// Converts to the `f64` with the same shortest decimal form, so that the JSON has these digits.
 pub(crate) fn shortest_double(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }

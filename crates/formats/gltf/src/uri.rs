@@ -1,6 +1,6 @@
 //! Parses URIs in glTF files: percent-encoded file names and `data:` URIs.
 //!
-//! No file is opened here: the caller decides which may be.
+//! No file is opened here: the caller decides which files may be opened.
 
 use crate::log::malformed;
 use polyhaul_model::error::{Error, Result, try_string};
@@ -9,7 +9,7 @@ use polyhaul_model::error::{Error, Result, try_string};
 pub(crate) enum UriTarget<'a> {
     /// Inline data.
     Data(DataUri<'a>),
-    /// Decoded file name.
+    /// A file name, decoded.
     File(String),
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn target(uri: &str) -> Result<UriTarget<'_>> {
     Ok(UriTarget::Data(DataUri { media_type, text, is_base64 }))
 }
 
-/// Decodes percent-encoding in a name; returns the name unchanged if the result would not be UTF-8.
+/// Decodes percent-encoding in a name. Returns the name unchanged if the result would not be UTF-8.
 fn decode_name(uri: &str) -> Result<String> {
     if !uri.contains('%') {
         return try_string(uri);
@@ -65,7 +65,7 @@ pub(crate) fn encode_name(file: &str) -> String {
     uri
 }
 
-/// Decodes percent-encoding; a `%` without two hex digits stays.
+/// Decodes percent-encoding. Keeps a `%` that two hex digits do not follow.
 fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));
     let mut out = Vec::new();
@@ -86,7 +86,7 @@ fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Value of bytes that are not digits.
+/// Value of a byte that is not a digit.
 const INVALID: u8 = 255;
 
 /// Value of each base64 digit.
@@ -101,11 +101,11 @@ const DIGITS: [u8; 256] = {
     digits
 };
 
-/// Decodes base64 in the standard alphabet; padding may be missing.
+/// Decodes base64 in the standard alphabet. The padding may be missing.
 pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
     let body = text.strip_suffix(b"==").or_else(|| text.strip_suffix(b"=")).unwrap_or(text);
     let padding = text.len() - body.len();
-    // Padding is optional, but must complete the last group.
+    // The padding is optional, but if present, it must complete the last group.
     if body.len() % 4 == 1 || (padding > 0 && !text.len().is_multiple_of(4)) {
         return Err(malformed(format!("invalid base64: {} digits, truncated or with wrong padding", text.len())));
     }
@@ -133,7 +133,7 @@ pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// Converts four digits to three bytes.
+/// Converts four base64 digits to three bytes.
 fn bytes_of([a, b, c, d]: [u8; 4]) -> [u8; 3] {
     [a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]
 }

@@ -1,4 +1,4 @@
-//! Collects spans in buffer views, with one kind of values per view, and assigns the offsets of the views in the file.
+//! Collects spans in buffer views, with one kind of value per view, and assigns the offsets of the views in the file.
 //!
 //! A compressed view is encoded and decoded as a whole by one thread, so its size is limited; without compression, a
 //! view holds all values of its kind. [`crate::pages`] formats the values.
@@ -15,7 +15,7 @@ use serde_json::json;
 /// <https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression>.
 pub(crate) const MESHOPT: &str = "EXT_meshopt_compression";
 
-/// Size in bytes at which a view to compress is full.
+/// Size in bytes at which a compressed view is full.
 const SPLIT_BYTES: u64 = 1 << 20;
 /// A planned view.
 #[derive(Debug)]
@@ -49,7 +49,8 @@ impl Views {
         Views { views: Vec::new(), open: [None; KINDS], full: if are_compressed { SPLIT_BYTES } else { u64::MAX } }
     }
 
-    /// Appends a span to the view of its kind; returns the view's provisional index and the span's offset in the view.
+    /// Appends a span to the view of its kind. Returns the provisional index of the view and the offset of the span in
+    /// the view.
     pub(crate) fn add(&mut self, span: ValueSpan) -> Result<(usize, u64)> {
         let kind = span.content.kind();
         let number = match self.open[kind as usize].filter(|&number| self.views[number].bytes < self.full) {
@@ -83,14 +84,14 @@ impl Views {
         for accessor in paced(&mut document.accessors) {
             accessor.buffer_view = accessor.buffer_view.map(|provisional| numbers[provisional]);
         }
-        // A stable sort, like that of `order`, so the views end up at the numbers just assigned.
+        // A stable sort, like the sort of `order`, so the views get the indices that were just assigned.
         self.views.sort_by_key(|view| view.kind);
         Ok(self.views)
     }
 }
 
-/// Assigns offsets to the views of a document and appends its images. `compressed` has the bytes of each view, if views
-/// are compressed.
+/// Assigns offsets to the views of a document, and appends its images. If views are compressed, `compressed` has the
+/// bytes of each view.
 pub(crate) fn lay_out(
     document: &mut Document,
     views: &mut [GltfView],
@@ -123,7 +124,7 @@ pub(crate) fn lay_out(
         document.buffers = vec![Buffer { byte_length: layout.bytes, ..Buffer::default() }];
     }
     if decoded > 0 {
-        // This buffer has no bytes: readers must support the extension.
+        // This buffer has no bytes, so readers must support the extension.
         let extensions = [(MESHOPT.to_owned(), json!({ "fallback": true }))].into();
         document.buffers.push(Buffer { byte_length: decoded, extensions, ..Buffer::default() });
     }
@@ -152,7 +153,7 @@ fn compressed_view(view: &GltfView, offset: u64, bytes: usize) -> serde_json::Va
 fn add_images(document: &mut Document, images: &GltfImages, layout: &mut FileLayout) -> Result<()> {
     for image in &mut document.images {
         let Some(number) = image.buffer_view else { continue };
-        // The preceding bytes may be 16-bit indices.
+        // The bytes before it may be 16-bit indices.
         layout.pad()?;
         let byte_length = images.images[number].bytes.len() as u64;
         image.buffer_view = Some(document.buffer_views.len());

@@ -1,14 +1,16 @@
-//! Rewrites integers written as decimals: JSON does not distinguish `5126.0` and `3.6e1` from `5126` and `36`.
+//! Rewrites integers that are written as decimals: JSON does not distinguish `5126.0` and `3.6e1` from `5126` and `36`.
 //!
-//! Typed parsers do. Files that write integers as integers are parsed once; others are parsed again after rewriting.
+//! Typed parsers do. A file that writes integers as integers is parsed once; any other file is parsed again after
+//! rewriting.
 
 use polyhaul_model::error::Result;
 use serde_json::Value;
 
-/// Maximum rewritten integer, 2^53: larger ones are not exact in programs that parse JSON numbers as 64-bit floats.
+/// Maximum rewritten integer, 2^53. Programs that parse JSON numbers as 64-bit floats do not represent all larger
+/// integers exactly.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// Rewrites whole numbers in a JSON text as integers; `None` if nothing changes.
+/// Rewrites whole numbers in a JSON text as integers. Returns `None` if nothing changes.
 pub(crate) fn rewritten(text: &[u8]) -> Result<Option<Vec<u8>>> {
     let mut new = Vec::new();
     let mut copied = 0;
@@ -38,7 +40,7 @@ pub(crate) fn rewritten(text: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(new))
 }
 
-/// Returns the offset after a string whose content starts at `start`.
+/// Returns the offset after the string whose content starts at `start`.
 fn string_end(text: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(&byte) = text.get(at) {
@@ -51,7 +53,8 @@ fn string_end(text: &[u8], start: usize) -> usize {
     text.len()
 }
 
-/// Converts a decimal with a whole value to an integer, padded to the same width to preserve columns in messages.
+/// Converts a decimal with a whole value to an integer, padded to the same width, so that columns in messages remain
+/// correct.
 fn as_integer(token: &[u8]) -> Option<String> {
     if token.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-') {
         return None;

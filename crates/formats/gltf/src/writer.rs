@@ -27,8 +27,8 @@ impl<'a> GltfFile<'a> {
     /// Plans the file of a scene. Compresses views and keeps the compressed bytes in memory.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`] for values that glTF cannot store, such as coordinates that are not finite, and for
-    /// compression missing from this build; [`ErrorKind::Usage`] for indices out of range; the first loss if
+    /// [`ErrorKind::Unsupported`] for values that glTF cannot store, such as coordinates that are not finite, and if
+    /// this build does not support compression; [`ErrorKind::Usage`] for out-of-range indices; the first loss if
     /// [`GltfJob::strict`] refuses losses; [`ErrorKind::Memory`]; [`ErrorKind::Cancelled`].
     pub fn new(job: &GltfJob<'a>, warnings: &mut Warnings) -> Result<GltfFile<'a>> {
         let plan = plan(job)?;
@@ -80,7 +80,7 @@ impl<'a> GltfFile<'a> {
         writing.end(vec![0; (binary - self.layout.bytes) as usize])
     }
 
-    /// Writes the binary part: the buffer of a `.gltf` file.
+    /// Writes the binary part, which is the buffer of a `.gltf` file.
     ///
     /// # Errors
     /// Errors of the output.
@@ -89,7 +89,7 @@ impl<'a> GltfFile<'a> {
         writing.pages(&pages, &mut (), pages.count() as u64, PAGE_BYTES)
     }
 
-    /// Serializes the JSON with `buffer` as the name of its buffer's file; `None` if the buffer is the second chunk.
+    /// Serializes the JSON. `buffer` is the file name for its buffer; `None` means that the buffer is the second chunk.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].

@@ -1,7 +1,7 @@
 //! Processes statements whose meaning depends on their order: objects, groups, materials, smoothing, curves, polypaint.
 //!
-//! Statements arrive one by one with the element counts before them; each remains in effect until the next one. Numbers
-//! and corners are handled elsewhere.
+//! Statements arrive one by one with the element counts before them. Each remains in effect until the next statement of
+//! its kind. Numbers and corners are handled elsewhere.
 
 use super::curves::CurveBuilder;
 use super::ordered::{OrderedStatement, Reference};
@@ -19,7 +19,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 #[derive(Default)]
 pub(super) struct Assembler {
     objects: Vec<Object>,
-    /// A group statement without a position or element after it, and the number of its name, or [`NONE`].
+    /// A group statement that no position or element has followed yet, and the index of its name or [`NONE`].
     open_group: Option<(Counts, u32)>,
     materials: ObjNames,
     material_runs: Vec<Run>,
@@ -34,14 +34,14 @@ pub(super) struct Assembler {
     paint: Vec<Paint>,
 }
 
-/// Distinct names, numbered by first appearance.
+/// Distinct names, indexed in order of first appearance.
 #[derive(Default)]
 struct ObjNames {
-    /// Numbers by hash, so that names are stored once, in `names`. On a collision the next free hash is used (linear
+    /// Indices by hash, so that names are stored once, in `names`. On a collision, the next free hash is used (linear
     /// probing).
     numbers: HashMap<u64, u32, BuildHasherDefault<KeyHasher>>,
     names: Vec<String>,
-    /// Randomly seeded, so that a file cannot provoke collisions.
+    /// Seeded randomly, so that a file cannot provoke collisions.
     hasher: RandomState,
 }
 
@@ -63,7 +63,7 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// A block of `#MRGB` colors for the positions before `end`.
+/// A block of `#MRGB` colors for the positions directly before `end`.
 struct Paint {
     end: u32,
     colors: Vec<[u8; 3]>,
@@ -76,7 +76,7 @@ fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
     is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
 }
 
-/// Value of each hexadecimal digit; `u8::MAX` for other bytes.
+/// Value of each hexadecimal digit; `u8::MAX` for any other byte.
 static HEX_DIGITS: [u8; 256] = {
     let mut table = [u8::MAX; 256];
     let mut byte = 0;
@@ -89,7 +89,7 @@ static HEX_DIGITS: [u8; 256] = {
     table
 };
 
-/// Result of all ordered statements.
+/// Result of processing all ordered statements.
 pub(super) struct Sections {
     pub(super) objects: Vec<Object>,
     pub(super) materials: Vec<Material>,
@@ -98,7 +98,7 @@ pub(super) struct Sections {
 }
 
 impl ObjNames {
-    /// Returns the number of a name, and whether it is new.
+    /// Returns the index of a name, and whether the name is new.
     fn number(&mut self, name: &str) -> Result<(u32, bool)> {
         let mut key = if planted("names-collide") { 0 } else { self.hasher.hash_one(name) };
         while let Some(&number) = self.numbers.get(&key) {
@@ -116,7 +116,7 @@ impl ObjNames {
 }
 
 impl Assembler {
-    /// Processes a statement, given its text and the counts before it.
+    /// Processes a statement, given its text and the element counts before it.
     pub(super) fn event(
         &mut self,
         event: &ObjEvent,
@@ -152,7 +152,7 @@ impl Assembler {
         }
     }
 
-    /// Ends the current object and starts another.
+    /// Ends the current object and starts a new one.
     fn open(&mut self, name: &str, kind: ObjectKind, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let limit = statement.limits().objects;
@@ -192,8 +192,8 @@ impl Assembler {
         Ok(())
     }
 
-    /// Turns the open group into an object when positions follow, because some programs write `g` instead of `o`. Right
-    /// after an `o` the group remains a group.
+    /// Turns the open group into an object when positions follow, because some programs write `g` instead of `o`.
+    /// Directly after an `o`, the group remains a group.
     fn positions_follow(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let at = statement.at;
         let Some((group_at, number)) = self.open_group.take() else { return Ok(()) };
@@ -222,7 +222,7 @@ impl Assembler {
     }
 
     /// Decodes `#MRGB`: 8 hexadecimal digits per position for mask, red, green and blue (ZBrush). A block of
-    /// consecutive lines colors the positions right before it.
+    /// consecutive lines colors the positions directly before it.
     fn polypaint(&mut self, statement: &mut OrderedStatement<'_, '_>) -> Result<()> {
         let end = statement.at.positions;
         if self.paint.last().is_none_or(|paint| paint.end != end) {
@@ -249,7 +249,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Ends all objects at `counts` and returns the result.
+    /// Ends all objects at `counts`, and returns the result.
     pub(super) fn finish(
         mut self,
         mesh: &mut Mesh,

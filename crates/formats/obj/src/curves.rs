@@ -10,19 +10,19 @@ use polyhaul_model::{Counts, Curve};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::number;
 
-/// The curves so far, and the one being defined.
+/// The curves so far, and the curve being defined.
 #[derive(Default)]
 pub(super) struct CurveBuilder {
     curves: Vec<Curve>,
     kind: ObjCurvesKind,
     degree: u32,
     rational: bool,
-    /// Counts at the start of the curve's part of the file: at its `cstype`, or at the end of the previous curve.
+    /// Counts where the curve's part of the file starts: at its `cstype`, or at the end of the previous curve.
     begun: Counts,
     /// Whether the open body is skipped.
     skipping: bool,
     open: Option<Curve>,
-    /// Message in case the open curve has no `end`.
+    /// Message to report if the open curve has no `end`.
     never_ended: Option<Diagnostic>,
 }
 
@@ -34,7 +34,7 @@ enum ObjCurvesKind {
     Other,
 }
 
-/// The error is the expected syntax.
+/// If parsing fails, the error is the expected syntax.
 type ObjCurvesParse = std::result::Result<(), &'static str>;
 
 impl CurveBuilder {

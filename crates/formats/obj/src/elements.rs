@@ -16,14 +16,14 @@ struct StateLines<'a> {
     text: &'a ObjText<'a>,
     section: ObjSection<'a>,
     key: ObjKey,
-    /// State in effect in the text so far.
+    /// State that is in effect at the end of the text so far.
     now: ObjHeld,
-    /// Index of the next element with a run before it.
+    /// Index of the next element before which a run starts.
     next_change: u32,
 }
 
 impl<'a> StateLines<'a> {
-    /// Starts at element `first`; `before` is the state before the object's first element of the kind.
+    /// Starts at element `first`. `before` is the state before the object's first element of this kind.
     fn new(text: &'a ObjText<'a>, section: ObjSection<'a>, key: ObjKey, first: u32, before: ObjHeld) -> Self {
         let now = if first == key(&section.object.start) { before } else { ObjHeld::at(section.mesh, key, first - 1) };
         StateLines { text, section, key, now, next_change: first }
@@ -46,8 +46,8 @@ impl<'a> StateLines<'a> {
         Ok(())
     }
 
-    /// Returns the values of the state lines before element `index`: of the runs that start there, or the current state
-    /// if the text so far implies another.
+    /// Returns the values of the state lines before element `index`: the values of the runs that start there, or the
+    /// current value if the text so far implies another one.
     fn stated(&self, state: usize, next: &ObjHeld, index: u32) -> impl Iterator<Item = u32> + use<'a> {
         let runs = state_runs(self.section.mesh)[state];
         let now = self.now.runs[state];
@@ -61,7 +61,7 @@ impl<'a> StateLines<'a> {
     }
 }
 
-/// Writes a state line if the options enable it.
+/// Writes a state line, unless the options disable it.
 fn state_line(text: &ObjText<'_>, section: &ObjSection<'_>, state: usize, value: u32, out: &mut Out) -> Result<()> {
     let options = text.options.own;
     match state {
@@ -101,7 +101,7 @@ pub(super) fn trailing(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut O
     Ok(())
 }
 
-/// Writes the group statements directly before the one that is the object's header.
+/// Writes the group statements directly before the group statement that is the object's header.
 pub(super) fn groups_before_header(text: &ObjText<'_>, section: &ObjSection<'_>, out: &mut Out) -> Result<()> {
     section.groups_before_header().iter().try_for_each(|run| state_line(text, section, GROUP, run.value, out))
 }
@@ -112,7 +112,7 @@ pub(super) fn state_number(page: &mut Page<'_>, prefix: &[u8], value: u32) {
     page.byte(b'\n');
 }
 
-/// Writes a keyword, a space and a name. Without a name the space remains, as in Blender's files, unless `bare`.
+/// Writes a keyword, a space and a name. If the name is empty, the space remains, as in Blender's files, unless `bare`.
 pub(super) fn state_name(page: &mut Page<'_>, keyword: &[u8], name: &str, bare: bool) {
     page.bytes(keyword);
     if !bare {
@@ -170,7 +170,7 @@ fn each(state: &mut StateLines<'_>, corners: &CornerText<'_>, range: Range<u32>,
     Ok(())
 }
 
-/// Writes the corners of a mesh.
+/// Writes the corners of elements.
 struct CornerText<'a> {
     elements: &'a Elements,
     has_uvs: bool,
@@ -183,7 +183,7 @@ impl<'a> CornerText<'a> {
         CornerText { elements, has_uvs, has_normals, forms: CornerForms::new(keyword, planned.bases.add) }
     }
 
-    /// Writes an element; returns `false` if it does not fit.
+    /// Writes an element. Returns `false` if it does not fit.
     #[inline]
     fn element(&self, page: &mut Page<'_>, index: usize) -> bool {
         let elements = self.elements;
@@ -204,8 +204,8 @@ pub(super) struct CornerForms<'a> {
 }
 
 impl<'a> CornerForms<'a> {
-    /// Creates templates that start with `keyword` and add offsets to the indices of positions, UVs and normals; sums
-    /// wrap.
+    /// Creates templates that start with `keyword` and add offsets to the indices of positions, UVs and normals. The
+    /// sums wrap.
     pub(super) fn new(keyword: &'a [u8], add: [u32; 3]) -> Self {
         let position_normal = IndexLine::new(keyword).double_joint(b'/');
         CornerForms { add, joined: IndexLine::new(keyword), position_normal, keyword }
@@ -244,7 +244,8 @@ impl<'a> CornerForms<'a> {
         fitted(page, before)
     }
 
-    /// Writes the line of an element; returns `false` if it does not fit. Slices of absent UVs or normals are empty.
+    /// Writes the line of an element. Returns `false` if it does not fit. If UVs or normals are absent, their slices
+    /// are empty.
     #[inline]
     pub(super) fn line(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) -> bool {
         let [Some(has_uvs), Some(has_normals)] = [present(uvs), present(normals)] else {
@@ -255,7 +256,7 @@ impl<'a> CornerForms<'a> {
         self.complete(page, positions.len(), index_in(positions), uv, normal)
     }
 
-    /// Writes an element whose corners do not all have the same kinds of indices.
+    /// Writes an element whose corners have different kinds of indices.
     fn mixed(&self, page: &mut Page<'_>, positions: &[u32], uvs: &[u32], normals: &[u32]) {
         page.bytes(self.keyword);
         for (corner, position) in positions.iter().enumerate() {
@@ -285,7 +286,7 @@ fn index_in(stream: &[u32]) -> impl Fn(usize) -> u32 {
     |corner| stream.get(corner).copied().unwrap_or(NONE)
 }
 
-/// Returns whether a line was written since `before`; discards one that did not fit.
+/// Returns whether a line was written since `before`. If a line did not fit, discards it.
 #[inline]
 fn fitted(page: &mut Page<'_>, before: usize) -> bool {
     let fitted = page.len() > before;
@@ -295,7 +296,7 @@ fn fitted(page: &mut Page<'_>, before: usize) -> bool {
     fitted
 }
 
-/// Returns `true` if all indices are present, `false` if none is, and `None` for a mixture.
+/// Returns `true` if all indices are present, `false` if none is, and `None` if only some are.
 #[inline]
 fn present(indices: &[u32]) -> Option<bool> {
     let missing = indices.iter().filter(|&&index| index == NONE).count();

@@ -1,20 +1,20 @@
 //! Reads and writes Wavefront OBJ and its MTL material libraries.
 //!
-//! Interpretation where the specification (Wavefront Advanced Visualizer, appendix B1) is silent or files in the wild
+//! Interpretation where the specification (Wavefront Advanced Visualizer, appendix B1) is silent or existing files
 //! differ:
 //!
-//! - Positions, UVs and normals are numbered across the whole file; an element can refer to later ones.
-//! - `v` has 3 numbers, 4 (a weight), 6 (a color) or 7 (a color with alpha). `#MRGB` lines color the positions right
-//!   before them.
-//! - `o` starts an object. So does a `g` right before positions (some programs write `g` instead of `o`); any other `g`
-//!   names the group of the elements after it. A `usemtl`, `g` or `s` remains in effect until the next statement of its
-//!   kind, even past an `o`. All of them are kept and written back, including several in a row and ones with no element
-//!   after them; before an element they are written in the order `s`, `g`, `usemtl`.
+//! - Positions, UVs and normals are numbered across the whole file. An element can refer to later values.
+//! - `v` has 3 numbers, 4 (with a weight), 6 (with a color) or 7 (with a color and alpha). `#MRGB` lines color the
+//!   positions directly before them.
+//! - `o` starts an object. So does a `g` directly before positions (some programs write `g` instead of `o`); any other
+//!   `g` names the group of the elements after it. A `usemtl`, `g` or `s` remains in effect until the next statement of
+//!   its kind, even past an `o`. All of them are kept and written back, including several in a row and statements with
+//!   no element after them; before an element, they are written in the order `s`, `g`, `usemtl`.
 //! - Objects without elements are kept.
-//! - A backslash before a newline joins lines; in comments, only if no statement follows (with a warning). Newlines are
-//!   LF, CR LF or CR.
+//! - A backslash before a newline joins lines. In a comment, it does so only if no statement follows (with a warning).
+//!   Newlines are LF, CR LF or CR.
 //! - Out-of-range uv and normal indices are dropped with a warning. If reading continues past errors, a skipped line
-//!   keeps its number, and elements that refer to it are dropped.
+//!   still counts, and elements that refer to it are dropped.
 //! - `usemtl (null)` without a definition and a bare `usemtl` both mean no material.
 //! - The corners of an element can have different sets of indices (with a warning). A trailing slash without an index
 //!   means no index (with a warning).

@@ -1,4 +1,4 @@
-//! Detects OBJ by content, from the first statement. A weak signal: OBJ keywords are short.
+//! Detects OBJ by content, from the first statement. This is a weak signal, because OBJ keywords are short.
 
 /// Returns whether text starts with an OBJ statement; `None` if it has only blank lines and comments.
 pub fn looks_like_obj(head: &[u8]) -> Option<bool> {

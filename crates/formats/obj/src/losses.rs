@@ -1,6 +1,6 @@
 //! Warns about everything in a scene that OBJ cannot store; changes nothing.
 //!
-//! One pass over the arrays finds non-finite values, and scenes so small that the digits of positions are coarse.
+//! One pass over the arrays finds non-finite values, and scenes so small that the digits of positions are too coarse.
 //! Warnings about materials are issued where the library is written: see `save`.
 
 use crate::text::ObjDigits;
@@ -21,15 +21,15 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 /// Values per parallel step.
 const PIECE: usize = 1 << 18;
 
-/// Bits of infinity; floats with these or larger bits, ignoring the sign, are not finite.
+/// Bits of infinity. Floats with these or larger bits, ignoring the sign, are not finite.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
-/// Maximum rounding error relative to the largest coordinate; positions beyond it are coarse. With six decimals, this
-/// affects scenes smaller than 0.005.
+/// Maximum rounding error relative to the largest coordinate. Beyond it, positions are considered coarse. With six
+/// decimals, this affects scenes smaller than 0.005.
 const COARSE: f64 = 1e-4;
 
-/// Warns about everything OBJ cannot store. `output` is the file name; `materials` are the scene's materials, then the
-/// same with distinct names.
+/// Warns about everything that OBJ cannot store. `output` is the file name; `materials` are the scene's materials,
+/// followed by the same materials with distinct names.
 pub fn note_left_out(
     scene: &Scene,
     materials: [&[Material]; 2],
@@ -42,10 +42,10 @@ pub fn note_left_out(
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
     let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
     let largest = f64::from(largest) * enlarged(scene, options);
-    // Exact positions have as many digits as they need.
+    // Exact positions get as many digits as they need.
     let digits = |mesh: &Mesh| ObjDigits::new(options).of_positions(mesh);
     let coarse = sum(&|mesh| if is_coarse(largest, digits(mesh)) { mesh.positions.len() } else { 0 });
-    // Numbered and bit groups express sharp edges, on/off flags do not.
+    // Groups, as numbers or bit flags, express sharp edges; on/off flags do not.
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let alpha = ["alpha value of a vertex color", "alpha values of vertex colors"];
     let kinds = [
@@ -93,7 +93,7 @@ pub fn note_left_out(
     Ok(())
 }
 
-/// Result of the pass over the numbers of a scene.
+/// Result of one pass over the numbers of a scene.
 struct ObjExtent {
     /// Number of NaN and infinite values.
     not_finite: u64,
@@ -129,9 +129,9 @@ fn beyond_floats(scene: &Scene) -> u64 {
     coordinates.filter(|value| value.is_finite() && (**value as f32).is_infinite()).count() as u64
 }
 
-/// Returns the number of non-finite values, and the bits of the largest finite absolute value.
+/// Returns the number of non-finite values, and the bits of the largest absolute value among the finite ones.
 ///
-/// Without their signs, the bits of floats are ordered like the floats, and integer comparisons vectorize.
+/// Without the sign, the bits of floats have the same order as the floats, and integer comparisons vectorize.
 fn extent_of(values: &[f32]) -> (u32, u32) {
     let mut count = 0;
     let mut largest = 0;
@@ -152,7 +152,7 @@ fn is_coarse(largest: f64, digits: Digits) -> bool {
     }
 }
 
-/// Largest factor by which object transforms and the global scale enlarge meshes.
+/// Returns the largest factor by which object transforms and the global scale enlarge meshes.
 fn enlarged(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>) -> f64 {
     let transforms = paced(&scene.objects).filter_map(|object| object.transform.as_ref());
     let size = transforms.map(|rows| largest_of(rows.as_flattened())).reduce(f64::max);
@@ -168,8 +168,8 @@ fn is_evaluated(scene: &Scene) -> bool {
     paced(&scene.objects).any(|object| scene.is_evaluated(object))
 }
 
-/// Returns the number of names that are changed: if any object is written as an evaluated mesh, names have no spaces,
-/// and material names must always be unique. A missing material without a name counts as no material.
+/// Returns the number of names that are changed. If any object is written as an evaluated mesh, names have no spaces;
+/// material names must always be unique. A missing material without a name counts as no material.
 fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     let is_evaluated = is_evaluated(scene);
     let written = |name| if is_evaluated { names::joined(name) } else { names::written(name) };
@@ -183,7 +183,7 @@ fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     (objects.count() + materials.count()) as u64
 }
 
-/// Number of normals of vertices in meshes without faces.
+/// Number of vertex normals in a mesh without faces.
 fn point_normals(mesh: &Mesh) -> usize {
     let is_lost = mesh.normal_domain == Domain::Vertex && mesh.faces.is_empty();
     if is_lost { mesh.normals.len() } else { 0 }

@@ -12,7 +12,7 @@ use polyhaul_pipeline::place::Placer;
 /// A name in the file, and its location.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    /// The name as in the file.
+    /// The name as written in the file.
     pub name: String,
     place: Place,
     excerpt: Option<Excerpt>,
@@ -35,13 +35,13 @@ pub(super) struct OrderedStatement<'a, 'p> {
     pub(super) warnings: &'a mut Warnings,
 }
 
-/// Number of references that keep their line for messages.
+/// Maximum number of references that keep their line for messages.
 const EXCERPTS: usize = 100;
 
 impl<'a> OrderedStatement<'a, '_> {
     /// Decodes the statement's text.
     pub(super) fn decoded(&mut self) -> Result<std::borrow::Cow<'a, str>> {
-        // Only invalid names are located: locating all statements would dominate the time of the ordered step.
+        // Only invalid names are located: locating every statement would dominate the time of the ordered step.
         match std::str::from_utf8(self.name) {
             Ok(name) => Ok(name.into()),
             Err(_) => names::decode(self.name, &self.place(), self.options.faults, self.warnings),
@@ -56,7 +56,7 @@ impl<'a> OrderedStatement<'a, '_> {
         &self.options.limits
     }
 
-    /// Creates a reference to the name, the `count`-th of its kind.
+    /// Creates a reference to the name, which is reference number `count` of its kind.
     pub(super) fn reference(&mut self, name: &str, count: usize) -> Result<Reference> {
         let excerpt = (count < EXCERPTS).then(|| self.placer.excerpt(self.event.token));
         Ok(Reference { name: try_string(name)?, place: self.place(), excerpt })
@@ -71,7 +71,7 @@ impl<'a> OrderedStatement<'a, '_> {
         }
     }
 
-    /// Fails if one more than `count` objects or materials exceeds the limit.
+    /// Fails if one more object or material, in addition to `count`, exceeds the limit.
     pub(super) fn check_count(&mut self, limit_name: &str, count: usize, limit: u64) -> Result<()> {
         if (count as u64) < limit {
             return Ok(());
@@ -89,7 +89,7 @@ impl<'a> OrderedStatement<'a, '_> {
         self.warnings.broken(self.options.faults, "malformed", what)
     }
 
-    /// Notes that the statement is unsupported or was repaired.
+    /// Warns that the statement is unsupported or was repaired.
     pub(super) fn note(&mut self, code: &'static str, message: &str) -> Result<()> {
         let what = self.diagnostic(message, None);
         self.warnings.note(self.options.faults, code, what)

@@ -1,9 +1,9 @@
 //! Parses a chunk of OBJ text into [`ObjParsed`](super::parsed::ObjParsed): runs of plain lines in batches, blank lines
 //! and comments in batches, all other statements one by one.
 //!
-//! Each window of the index is first tried as a run of rows. The kernels never interpret a line: they stop at any line
-//! that is not plain, and [`Statement`], the slow path, parses it. The result therefore depends neither on where a run
-//! ends nor on the CPU's instruction set.
+//! At each window of the index, the parser first tries a run of rows. The kernels never interpret a line: they stop at
+//! any line that is not plain, and [`Statement`], the slow path, parses it. The result therefore depends neither on
+//! where a run ends nor on the CPU's instruction set.
 
 use super::parsed::{EventKind, ObjParsed};
 use super::rows::rows;
@@ -24,7 +24,7 @@ pub(super) struct ObjParser<'a> {
 impl ObjParser<'_> {
     /// Parses the text into `out`, which is cleared first.
     ///
-    /// Stops early if a complaint will stop reading anyway.
+    /// Stops early at a complaint that stops reading.
     pub(super) fn parse(&self, text: ObjChunkText<'_>, index: &mut Index, out: &mut ObjParsed) -> Result<()> {
         out.clear();
         out.loss = self.options.precision.loss();
@@ -56,7 +56,7 @@ impl ObjParser<'_> {
             let taken = rows(window, line, start, text, self.options.precision, out)?;
             line += taken;
             if taken > 0 {
-                // The file will be reread in double precision.
+                // The file will be read again in double precision.
                 out.over |= out.loss.short > 0 && self.options.precision.is_over_at_loss();
                 if out.over {
                     return Ok(index.line_start(line));
@@ -86,8 +86,8 @@ impl ObjParser<'_> {
         Ok(index.next_start())
     }
 
-    /// Parses a statement with a name if its keyword and line end are plain: some programs write a group and a material
-    /// every few faces. Without this, reading such files takes 1.05 times as long (`read style groups`).
+    /// Parses a statement with a name if its keyword and line ending are plain, because some programs write a group and
+    /// a material every few faces. Without this, reading such files takes 1.05 times as long (`read style groups`).
     fn name(&self, window: Window<'_>, line: usize, text: ObjChunkText<'_>, out: &mut ObjParsed) -> Result<bool> {
         let start = window.index.line_start(line);
         let end = window.index.lines()[line].newline as usize;
@@ -107,7 +107,7 @@ impl ObjParser<'_> {
         Ok(true)
     }
 
-    /// Parses the logical line at `start`, any statement; returns the offset of the next one.
+    /// Parses the logical line at `start`, which can be any statement. Returns the offset of the next logical line.
     fn statement(&self, text: ObjChunkText<'_>, start: usize, out: &mut ObjParsed) -> Result<usize> {
         let line = ObjLine::find(text.padded, start, text.end);
         Statement { text, line, options: self.options, out }.parse()?;
@@ -116,8 +116,8 @@ impl ObjParser<'_> {
     }
 }
 
-/// Returns the offset of the first line from `start` on that is neither blank nor a plain comment. Significant comments
-/// (`#MRGB`, or a backslash at the end) are left to [`Statement`].
+/// Returns the offset of the first line, starting at `start`, that is neither blank nor a plain comment. Significant
+/// comments (`#MRGB`, or a backslash at the end) are left to [`Statement`].
 fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     let bytes = &text.padded[..text.end];
     let mut at = start;
@@ -136,10 +136,10 @@ fn skip_blank(text: ObjChunkText<'_>, start: usize) -> usize {
     }
 }
 
-/// Returns the offset of the first line from `at` on that is not blank.
+/// Returns the offset of the first line, starting at `at`, that is not blank.
 fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
     let is_blank = |byte: &u8| matches!(byte, b'\n' | b'\r' | b' ' | b'\t');
-    // Whole blocks without a branch vectorize.
+    // Testing whole blocks without a branch vectorizes.
     let (blocks, _) = bytes[at..].as_chunks::<64>();
     let whole = blocks.iter().take_while(|block| block.iter().fold(true, |blank, byte| blank & is_blank(byte))).count();
     let tail = at + 64 * whole;
@@ -147,18 +147,19 @@ fn skip_blank_lines(bytes: &[u8], at: usize) -> usize {
     memchr::memrchr2(b'\n', b'\r', &bytes[at..end]).map_or(at, |newline| at + newline + 1)
 }
 
-/// Returns the offset of the line after the comment at `at`; `None` if a backslash continues it, or the text ends.
+/// Returns the offset of the line after the comment at `at`; `None` if a backslash continues the comment, or if the
+/// text ends.
 fn skip_comment(bytes: &[u8], at: usize) -> Option<usize> {
     let newline = at + memchr::memchr2(b'\n', b'\r', &bytes[at..])?;
     let is_pair = bytes[newline] == b'\r' && bytes.get(newline + 1) == Some(&b'\n');
     (bytes[newline - 1] != b'\\').then_some(newline + 1 + usize::from(is_pair))
 }
 
-/// Counts the line ends between the start of the index and `next`, without the newline after the text.
+/// Counts the line endings between the start of the index and `next`, excluding the newline after the text.
 fn lines_until(text: ObjChunkText<'_>, index: &Index, next: usize) -> u64 {
     let behind = index.lines().last().is_some_and(|line| line.newline as usize == text.end);
     let indexed = index.lines().len() - usize::from(behind);
-    // A statement can extend past the window: a long line, or continued ones.
+    // A statement can extend past the window if its line is long or continued.
     let from = index.next_start().min(text.end);
     let to = next.min(text.end);
     let more = if from < to { polyhaul_text::lines::count(&text.padded[from..to]) } else { 0 };

@@ -1,4 +1,4 @@
-//! Parsed contents of a chunk of OBJ text: arrays, and statements that must be processed in order.
+//! Parsed content of a chunk of OBJ text: arrays, and statements that must be processed in order.
 //!
 //! Indices, counts and offsets are relative to the chunk; [`super::reader`] makes them absolute in file order. Memory
 //! is pooled: clearing keeps the capacity.
@@ -12,8 +12,8 @@ use polyhaul_text::parse::positions::DigitLoss;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Reusable buffer: all `items` are initialized, the first `used` are values. Kernels can write past the used part
-/// without unsafe code.
+/// Reusable buffer: all `items` are initialized, and the first `used` of them are values. Kernels can write past the
+/// used part without unsafe code.
 #[derive(Default)]
 pub(super) struct Pool<T> {
     items: Vec<T>,
@@ -21,7 +21,7 @@ pub(super) struct Pool<T> {
 }
 
 impl<T: Copy + Default> Pool<T> {
-    /// Returns at least `room` slots after the used values, growing the buffer if needed.
+    /// Returns at least `room` slots after the used values. Grows the buffer if needed.
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
         grow(&mut self.items, self.used + room)?;
         Ok(&mut self.items[self.used..])
@@ -75,7 +75,7 @@ impl ElementKind {
     pub(super) const ALL: [ElementKind; 3] = [ElementKind::Face, ElementKind::Line, ElementKind::Point];
 }
 
-/// The array a corner index refers to.
+/// The array that a corner index refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ObjStream {
     Position,
@@ -94,22 +94,22 @@ impl ObjStream {
 /// A run of elements whose corners have the same form.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ObjSegment {
-    /// Values per corner: 1 (position), 2 (position and uv) or 3 (all).
+    /// Values per corner: 1 (position), 2 (position and uv) or 3 (position, uv and normal).
     pub(super) stride: u8,
-    /// Whether the corners have positions, UVs and normals.
+    /// Whether the corners have positions, UVs and normals, respectively.
     pub(super) has: [bool; 3],
     pub(super) rows: u32,
     pub(super) values: u32,
-    /// Offset of the first row in the chunk's text; the others are on the lines after it.
+    /// Offset of the first row in the chunk's text. The other rows are on the lines after it.
     pub(super) line_offset: u32,
 }
 
 /// Elements of one kind.
 #[derive(Default)]
 pub(super) struct ObjParsedCorners {
-    /// 1-based indices as in the text, 0 for none; `stride` per corner.
+    /// 1-based indices as in the text, 0 for a missing index, with `stride` of them per corner.
     pub(super) values: Pool<u32>,
-    /// End of each row, in values from the start of its segment.
+    /// End of each row, as an offset into the values of its segment.
     pub(super) row_ends: Pool<u32>,
     pub(super) segments: Vec<ObjSegment>,
 }
@@ -134,12 +134,12 @@ impl ObjParsedCorners {
     }
 }
 
-/// A single negative index; its value is relative to the chunk's start until the chunk is placed.
+/// A single negative index. Its value is relative to the start of the chunk until the chunk is placed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relative {
     pub(super) kind: ElementKind,
     pub(super) stream: ObjStream,
-    /// Offset in the values of `kind`.
+    /// Offset of the index in the values of `kind`.
     pub(super) value: u32,
     /// 1-based, relative to the count before the chunk; can be negative.
     pub(super) local: i64,
@@ -151,15 +151,15 @@ pub(super) struct Relative {
 /// relative to the count before the chunk.
 #[derive(Clone, Debug)]
 pub(super) struct RelativeRun {
-    /// Range in the values of faces.
+    /// Range in the values of the faces.
     pub(super) values: Range<usize>,
     /// Values per corner.
     pub(super) stride: usize,
-    /// The streams that corners have; the other values are 0.
+    /// The streams for which corners have an index; the values of other streams are 0.
     pub(super) has: [bool; 3],
     /// Minimum value per stream.
     pub(super) lowest: [i32; 3],
-    /// Offset of the first face in the chunk's text; the others are on the lines after it.
+    /// Offset of the first face in the chunk's text. The other faces are on the lines after it.
     pub(super) line_offset: u32,
 }
 
@@ -171,7 +171,7 @@ pub(super) enum EventKind {
     Smoothing(u32),
     Material,
     Library,
-    /// Positions after a group statement, which turn the group into an object.
+    /// Positions after a group statement, which make the group an object.
     Positions,
     /// `#MRGB`: colors of the positions before it.
     Polypaint,
@@ -206,7 +206,7 @@ pub(super) struct ObjComplaint {
     pub(super) excerpt: Excerpt,
 }
 
-/// A position's index and color.
+/// A color and the index of its position.
 pub(super) type Tint = (u32, [f32; 4]);
 
 /// Everything parsed from one chunk.
@@ -230,19 +230,19 @@ pub(super) struct ObjParsed {
     pub(super) relative_runs: Vec<RelativeRun>,
     pub(super) events: Vec<ObjEvent>,
     pub(super) names: Vec<u8>,
-    /// The first complaints; the rest are only counted, in `uncounted`.
+    /// The first complaints of each kind. Later complaints are only counted, in `uncounted`.
     pub(super) complaints: Vec<ObjComplaint>,
     pub(super) uncounted: BTreeMap<(Weight, &'static str), u64>,
-    /// Whether a complaint stops reading; the rest of the chunk is then irrelevant.
+    /// Whether a complaint stops reading. The rest of the chunk is then irrelevant.
     pub(super) over: bool,
-    /// Whether a line parsed by `Statement` starts with an OBJ keyword.
+    /// Whether any line parsed by `Statement` starts with an OBJ keyword.
     pub(super) has_known_keyword: bool,
-    /// Number of line ends in the chunk.
+    /// Number of line endings in the chunk.
     pub(super) line_count: u64,
-    /// Whether no position or element has followed the last group statement.
+    /// Whether no position or element has followed the last group statement yet.
     pub(super) group_pending: bool,
-    /// Number of lines to convert one number at a time before the fast kernel is retried. Affects only speed; kept
-    /// across chunks.
+    /// Number of lines to convert one number at a time before the fast kernel is tried again. It only affects speed,
+    /// and is kept from chunk to chunk.
     pub(super) long_rows: usize,
 }
 
@@ -271,11 +271,11 @@ impl ObjParsed {
         self.over = false;
         self.has_known_keyword = false;
         self.line_count = 0;
-        // A group statement may directly precede the chunk.
+        // The last statement before the chunk may be a group statement.
         self.group_pending = true;
     }
 
-    /// Element counts of the chunk so far. Curves are not included: they are counted in order.
+    /// Returns the element counts of the chunk so far. Curves are not included, because they are counted in order.
     pub(super) fn counts(&self) -> Counts {
         Counts {
             positions: self.positions.len() as u32,
@@ -323,7 +323,7 @@ impl ObjParsed {
         try_push(&mut self.events, event, "statements")
     }
 
-    /// Stores a complaint; after the first ones, only counts it.
+    /// Stores a complaint, or only counts it if enough complaints of its kind are stored.
     pub(super) fn complain(&mut self, complaint: ObjComplaint, options: &ParseOptions) -> Result<()> {
         self.over |= match complaint.weight {
             Weight::Note => options.faults.refuses(complaint.code),
@@ -338,7 +338,7 @@ impl ObjParsed {
         try_push(&mut self.complaints, complaint, "warnings")
     }
 
-    /// Frees the memory of an unusually long line, because each slot is budgeted at `slot_bytes`.
+    /// Frees the memory of an unusually long line, because the budget of a slot is `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let [faces, lines, points] = &self.elements;
         let values = [faces, lines, points].map(|corners| corners.values.capacity());

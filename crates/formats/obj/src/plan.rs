@@ -1,4 +1,4 @@
-//! Plans the order of writing: pieces of one kind each, cut into chunks of about equal size.
+//! Plans the order of writing: pieces of one kind each, divided into chunks of about equal size.
 //!
 //! The plan depends only on the scene and the options, so chunk boundaries and state lines do not depend on threads. It
 //! contains no text: the writer formats the pieces.
@@ -11,16 +11,16 @@ use polyhaul_pipeline::arrays::partition_point;
 use polyhaul_spill::paced;
 use std::ops::Range;
 
-/// Consecutive elements of one kind of one object.
+/// Consecutive elements of one kind in one object.
 #[derive(Clone, Debug)]
 pub(super) struct ObjPlanPiece {
     pub(super) kind: PieceKind,
     pub(super) object: u32,
     /// Range in the arrays of the object's mesh.
     pub(super) range: Range<u32>,
-    /// Estimated bytes per element; for faces and lines, per corner.
+    /// Estimated bytes per element or, for faces and lines, per corner.
     cost: u32,
-    /// Cost of all pieces before this one.
+    /// Total cost of all pieces before this one.
     start: u64,
 }
 
@@ -40,7 +40,8 @@ pub(super) enum PieceKind {
 }
 
 impl PieceKind {
-    /// Returns the key that locates runs among the elements of the kind, if state lines can occur between them.
+    /// Returns the key that locates runs among the elements of this kind, if state lines can occur between these
+    /// elements.
     fn key(self) -> Option<ObjKey> {
         match self {
             PieceKind::Faces => Some(|at| at.faces),
@@ -51,14 +52,14 @@ impl PieceKind {
     }
 }
 
-/// Offsets from a mesh's indices to the file's, which start at 1 and continue through the file.
+/// Offsets from a mesh's indices to the file's indices, which start at 1 and continue through the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bases {
-    /// Added to a mesh's indices of positions, UVs and normals. Wraps.
+    /// Offsets to add to a mesh's indices of positions, UVs and normals. The sums wrap.
     pub(super) add: [u32; 3],
 }
 
-/// Value of a group of another mesh: groups are numbered per mesh.
+/// Stands for a group of another mesh, because groups are numbered per mesh.
 const OTHER_GROUP: u32 = NONE - 1;
 
 /// A value that no run has.
@@ -69,13 +70,13 @@ pub(super) fn state_runs(mesh: &Mesh) -> [&[Run]; 3] {
     [&mesh.smoothing_runs, &mesh.group_runs, &mesh.material_runs]
 }
 
-/// An object in the plan. Small, because there may be very many.
+/// The plan of an object. It is small, because there may be very many.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObjPlanned {
     pub(super) bases: Bases,
-    /// State before its first element, including the effect of its header.
+    /// State before the first element of the object, including the effect of its header.
     pub(super) entering: ObjHeld,
-    /// Whether no object follows.
+    /// Whether this is the last object.
     pub(super) is_last: bool,
 }
 
@@ -88,7 +89,7 @@ pub(super) struct ObjSection<'a> {
 }
 
 impl ObjSection<'_> {
-    /// Returns the positions that are written within a curve.
+    /// Returns the range of positions that are written together with a curve.
     pub(super) fn curve_positions(&self, curve: usize) -> Range<u32> {
         curve_positions(self.object, self.mesh, curve)
     }
@@ -105,7 +106,7 @@ impl ObjSection<'_> {
         Ok(())
     }
 
-    /// State after the object's faces.
+    /// Returns the state after the object's faces.
     pub(super) fn after_faces(&self) -> ObjHeld {
         match self.object.end.faces {
             end if end > self.object.start.faces => ObjHeld::at(self.mesh, |at| at.faces, end - 1),
@@ -113,7 +114,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// State after the object's lines.
+    /// Returns the state after the object's lines.
     pub(super) fn after_lines(&self) -> ObjHeld {
         match self.object.end.lines {
             end if end > self.object.start.lines => ObjHeld::at(self.mesh, |at| at.lines, end - 1),
@@ -121,7 +122,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// State after the object's points.
+    /// Returns the state after the object's points.
     fn after_points(&self) -> ObjHeld {
         match self.object.end.points {
             end if end > self.object.start.points => ObjHeld::at(self.mesh, |at| at.points, end - 1),
@@ -129,7 +130,7 @@ impl ObjSection<'_> {
         }
     }
 
-    /// State after the whole object.
+    /// Returns the state after the whole object.
     fn after(&self) -> ObjHeld {
         let mut held = self.after_points();
         if let Some(trailing) = self.trailing() {
@@ -143,8 +144,8 @@ impl ObjSection<'_> {
         held
     }
 
-    /// Returns the runs after the last element, if the object is the last one and ends with its mesh. Before another
-    /// object they would be read back as part of that object.
+    /// Returns the runs after the last element, if this is the last object and it ends at the end of its mesh. Before
+    /// another object, they would be read back as part of that object.
     pub(super) fn trailing(&self) -> Option<[Range<u32>; 3]> {
         let end = self.object.end;
         if !self.planned.is_last || end != self.mesh.counts() {
@@ -161,7 +162,7 @@ impl ObjSection<'_> {
         trailing.iter().any(|runs| !runs.is_empty()).then_some(trailing)
     }
 
-    /// Returns the group statements directly before the one that is the object's header.
+    /// Returns the group statements directly before the group statement that is the object's header.
     pub(super) fn groups_before_header(&self) -> &[Run] {
         match header_run(self.object, self.mesh) {
             Some(header) => {
@@ -175,7 +176,8 @@ impl ObjSection<'_> {
     }
 }
 
-/// Returns the first of the consecutive runs up to `run` with no element between them, excluding runs up to `written`.
+/// Returns the first of the consecutive runs that end with `run` and have no element between them, excluding runs up to
+/// `written`.
 pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
     let at = runs[run as usize].at;
     let mut first = run;
@@ -185,7 +187,7 @@ pub(super) fn since(runs: &[Run], run: u32, written: Option<u32>) -> u32 {
     first
 }
 
-/// Returns the run of the group statement that is an object's header.
+/// Returns the run for the group statement that is an object's header.
 fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
     if object.kind != ObjectKind::Group {
         return None;
@@ -194,7 +196,7 @@ fn header_run(object: &Object, mesh: &Mesh) -> Option<usize> {
     (mesh.group_runs[last].at == object.start).then_some(last)
 }
 
-/// Returns the positions that are written within a curve of an object: those up to the next curve.
+/// Returns the range of positions that are written with a curve of an object: the positions up to the next curve.
 pub(super) fn curve_positions(object: &Object, mesh: &Mesh, curve: usize) -> Range<u32> {
     let start_of = |curve: usize| mesh.curves[curve].at.positions.clamp(object.start.positions, object.end.positions);
     let start = if curve == object.start.curves as usize { object.start.positions } else { start_of(curve) };
@@ -207,14 +209,14 @@ pub(super) struct ObjPlan<'a> {
     options: FormatOptions<'a, ObjWriteOptions>,
     objects: &'a [Object],
     planned: Vec<ObjPlanned>,
-    /// Cost of all objects before each one, followed by the total.
+    /// Total cost of the objects before each object, followed by the total of all objects.
     starts: Vec<u64>,
     /// For each mesh, the size of the names in its state lines before each run.
     names: Vec<NameCosts>,
     written: ObjWritten,
 }
 
-/// Bytes of a mesh's group and material lines before each run. Names can be longer than everything else.
+/// Bytes of a mesh's group and material lines before each run, because names can be longer than everything else.
 struct NameCosts {
     groups: Vec<u64>,
     materials: Vec<u64>,
@@ -272,7 +274,7 @@ impl ObjHeld {
         self
     }
 
-    /// Returns a state that no element has, so that the next one writes all state lines.
+    /// Returns a state that no element has, so that all state lines are written before the next element.
     pub(super) fn unknown() -> ObjHeld {
         ObjHeld { runs: [None; 3], values: [UNKNOWN; 3] }
     }
@@ -288,7 +290,7 @@ impl ObjHeld {
 }
 
 impl<'a> ObjPlan<'a> {
-    /// Plans the objects of a scene; `written` precedes them.
+    /// Plans the objects of a scene; `written` describes the objects before them.
     pub(super) fn new(
         scene: &'a Scene,
         objects: &'a [Object],
@@ -327,25 +329,25 @@ impl<'a> ObjPlan<'a> {
         Ok(plan)
     }
 
-    /// Returns the counts and state after these objects.
+    /// Returns the counts and the state after these objects.
     pub(super) fn written(&self) -> ObjWritten {
         self.written
     }
 
-    /// Returns an object with its plan.
+    /// Returns an object together with its plan.
     pub(super) fn section(&self, number: u32) -> ObjSection<'_> {
         let object = &self.objects[number as usize];
         ObjSection { object, mesh: &self.scene.meshes[object.mesh], planned: self.planned[number as usize] }
     }
 
-    /// Returns the pieces of an object in order; some may be empty.
+    /// Returns the pieces of an object, in order. Some may be empty.
     fn pieces(&self, number: u32) -> [ObjPlanPiece; 9] {
         let section = self.section(number);
         let ObjSection { object, mesh, .. } = section;
         let Object { start, end, kind, .. } = object;
         let options = self.options;
         let range_if = |is_written: bool, range: Range<u32>| if is_written { range } else { 0..0 };
-        // Positions of curves are written within the curves.
+        // The positions of curves are written together with the curves.
         let has_curves = options.own.curves && end.curves > start.curves;
         let header_bytes = (object.name.len() as u32).saturating_add(8);
         let parts = [
@@ -372,7 +374,7 @@ impl<'a> ObjPlan<'a> {
     }
 
     /// Estimates the bytes of a piece before its element `index`. Corners and names are counted exactly, so that an
-    /// element with very many corners becomes a chunk of its own.
+    /// element with very many corners gets a chunk of its own.
     fn cost_before(&self, piece: &ObjPlanPiece, index: u32) -> u64 {
         let object = &self.objects[piece.object as usize];
         let mesh = &self.scene.meshes[object.mesh];
@@ -404,7 +406,7 @@ impl<'a> ObjPlan<'a> {
         groups + materials + object_names
     }
 
-    /// Returns the elements of a piece that start in a range of costs.
+    /// Returns the elements of a piece whose starts are in a range of costs.
     fn part(&self, piece: &ObjPlanPiece, share: &Range<u64>) -> Option<ObjPlanPiece> {
         let elements = piece.range.start as usize..piece.range.end as usize;
         let first_at = |cost: u64| {
@@ -420,7 +422,7 @@ impl<'a> ObjPlan<'a> {
         self.starts.last().copied().unwrap_or(0)
     }
 
-    /// Returns the pieces, or parts of them, in chunk `number`, with `chunk_cost` per chunk.
+    /// Returns the pieces, or the parts of pieces, in chunk `number`, with a cost of `chunk_cost` per chunk.
     pub(super) fn chunk(&self, number: u64, chunk_cost: u64) -> impl Iterator<Item = ObjPlanPiece> {
         let share = number.saturating_mul(chunk_cost)..(number + 1).saturating_mul(chunk_cost);
         // The last object that starts before the chunk may extend into it.
@@ -437,7 +439,7 @@ fn bytes_per_corner(elements: &Elements) -> u32 {
     8 * (1 + u32::from(!elements.corner_uvs.is_empty()) + u32::from(!elements.corner_normals.is_empty()))
 }
 
-/// Computes the offsets from an object's indices to the file's, and adds the object's counts to `written`.
+/// Computes the offsets from an object's indices to the file's indices, and adds the object's counts to `written`.
 ///
 /// If the objects of a mesh cover it completely, its arrays are written once and in order, and any object can use all
 /// of them. Otherwise each object can use only its own elements.
@@ -472,7 +474,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
             return Err(Error::new(ErrorKind::Usage, message));
         }
         let slot = &mut next[object.mesh];
-        // Objects of a mesh must be consecutive: another mesh between them would break the numbering.
+        // Objects of a mesh must be consecutive, because another mesh between them would break the numbering.
         let together = last == Some(object.mesh) || *slot == Some((Counts::default(), false));
         *slot = slot.filter(|(at, _)| *at == object.start && together).map(|_| (object.end, true));
         last = Some(object.mesh);
@@ -481,7 +483,7 @@ fn tiled_meshes(scene: &Scene, objects: &[Object]) -> Result<Vec<bool>> {
     Ok(next.iter().zip(&scene.meshes).map(covers).collect())
 }
 
-/// Fails if an object of an incompletely covered mesh uses elements outside of its ranges.
+/// Fails if an object uses elements outside its ranges, for a mesh that is not completely covered by its objects.
 fn check_self_contained(mesh: &Mesh, object: &Object) -> Result<()> {
     let inside = |indices: &[u32], corners: Range<usize>, range: Range<u32>| {
         indices.get(corners).is_none_or(|indices| indices.iter().all(|i| *i == NONE || range.contains(i)))

@@ -1,4 +1,4 @@
-//! The final arrays of a mesh, and copying of chunks into their ranges of them.
+//! The final arrays of a mesh, into which the values of chunks are copied.
 
 use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjStream};
 use polyhaul_model::error::{Error, ErrorKind, Result};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The arrays of a mesh while chunks fill them.
 pub(super) struct ObjColumns {
     positions: Column<[f32; 3]>,
-    /// Empty unless doubles are requested.
+    /// Empty unless double precision is requested.
     exact: Column<[f64; 3]>,
     weights: Sparse<f32>,
     colors: Sparse<[f32; 4]>,
@@ -29,15 +29,15 @@ struct ElementColumns {
     normals: Sparse<u32>,
 }
 
-/// A column that starts with the first chunk that needs it; earlier and later gaps are filled with `missing`.
+/// A column that starts with the first chunk that needs it. Gaps before and after are filled with `missing`.
 struct Sparse<T> {
     column: Column<T>,
     missing: T,
-    /// Number of slots reserved. Changed only in the ordered step.
+    /// Number of reserved slots. It changes only in the ordered step.
     placed: AtomicUsize,
 }
 
-/// A chunk's range in a [`Sparse`] column, and the gap before it to fill.
+/// A chunk's range in a [`Sparse`] column, and the gap before the range that must be filled.
 #[derive(Clone, Debug, Default)]
 struct SparsePlace {
     gap: Range<usize>,
@@ -51,7 +51,7 @@ pub(super) struct ObjPlaces {
     pub(super) end: Counts,
     pub(super) corners_start: [u32; 3],
     pub(super) corners_end: [u32; 3],
-    /// Number of line ends before the chunk.
+    /// Number of line endings before the chunk.
     pub(super) first_line: u64,
     weights: SparsePlace,
     colors: SparsePlace,
@@ -61,7 +61,7 @@ pub(super) struct ObjPlaces {
 }
 
 impl ObjPlaces {
-    /// Computes the counts before and after a chunk, without reserving anything.
+    /// Computes the counts before and after a chunk, without reserving slots.
     pub(super) fn ends(start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let overflow = || Error::new(ErrorKind::Limit, "more than 2^32 - 2 elements of one kind");
         let end = start.checked_add(parsed.counts()).ok_or_else(overflow)?;
@@ -72,7 +72,7 @@ impl ObjPlaces {
         Ok(ObjPlaces { start, end, corners_start: corners, corners_end, ..ObjPlaces::default() })
     }
 
-    /// Counts of positions, UVs and normals at the chunk's end.
+    /// Returns the counts of positions, UVs and normals at the end of the chunk.
     pub(super) fn counts_at_end(&self) -> [u32; 3] {
         [self.end.positions, self.end.uvs, self.end.normals]
     }
@@ -94,19 +94,19 @@ impl<T: Copy + Send> Sparse<T> {
         Ok(SparsePlace { gap: placed..range.start, range })
     }
 
-    /// Fills the gap with `missing` and the chunk's range with `fill`, which must initialize every slot.
+    /// Fills the gap with `missing`, and the chunk's range with `fill`, which must initialize every slot.
     ///
     /// # Safety
     /// No other thread uses the slots of `place`: [`Sparse::place`] returned it to the caller's chunk.
     unsafe fn write(&self, place: &SparsePlace, fill: impl FnOnce(&mut [MaybeUninit<T>])) -> Result<()> {
-        // SAFETY: the gap and the range belong to the caller alone, by this function's contract.
+        // SAFETY: only the caller uses the gap and the range, by this function's contract.
         unsafe {
             self.column.fill(place.gap.clone(), self.missing)?;
             self.column.write(place.range.clone(), fill)
         }
     }
 
-    /// Returns the finished array: empty if no chunk needed it, otherwise of length `total`.
+    /// Returns the finished array. It is empty if no chunk needed it; otherwise its length is `total`.
     ///
     /// # Safety
     /// All reserved slots were written.
@@ -116,7 +116,7 @@ impl<T: Copy + Send> Sparse<T> {
             return Ok(Vec::new());
         }
         self.column.reserve(total)?;
-        // SAFETY: `self` is owned, so that no other thread is left. All slots up to `placed` were written, by this
+        // SAFETY: `self` is owned, so no other thread uses it. All slots up to `placed` were written, by this
         // function's contract, and the rest is filled here.
         unsafe {
             self.column.fill(placed..total, self.missing)?;
@@ -166,7 +166,7 @@ impl ObjColumns {
         }
     }
 
-    /// Reserves the positions of a chunk, for a pass that keeps only positions.
+    /// Reserves the positions of a chunk, in a pass that keeps only positions.
     pub(super) fn place_positions(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let places = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(places.end.positions as usize)?;
@@ -188,7 +188,7 @@ impl ObjColumns {
         unsafe { self.positions.finish(counts.positions as usize) }
     }
 
-    /// Reserves a chunk's ranges. Must be called in file order, after the limits were checked.
+    /// Reserves a chunk's ranges. Must be called in file order, after limits have been checked.
     pub(super) fn place(&self, start: Counts, corners: [u32; 3], parsed: &ObjParsed) -> Result<ObjPlaces> {
         let ObjPlaces { end, corners_end, .. } = ObjPlaces::ends(start, corners, parsed)?;
         self.positions.reserve(end.positions as usize)?;
@@ -230,7 +230,7 @@ impl ObjColumns {
         Ok(())
     }
 
-    /// Copies a chunk's values into their ranges; returns the largest index of each stream, 1-based.
+    /// Copies a chunk's values into their ranges. Returns the largest index of each stream, 1-based.
     pub(super) fn publish(&self, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
         // SAFETY: `ObjColumns::place`, called in order, reserved `places` for this chunk alone; the parsed arrays are
         // as long as their ranges.
@@ -251,7 +251,7 @@ impl ObjColumns {
         Ok(largest)
     }
 
-    /// Copies the elements of one kind; returns the largest index of each stream, 1-based.
+    /// Copies the elements of one kind. Returns the largest index of each stream, 1-based.
     fn publish_elements(&self, kind: ElementKind, parsed: &ObjParsed, places: &ObjPlaces) -> Result<[u32; 3]> {
         let k = kind as usize;
         let columns = &self.elements[k];
@@ -279,7 +279,7 @@ impl ObjColumns {
         Ok(largest)
     }
 
-    /// Takes the positions in double precision.
+    /// Takes the array of positions in double precision.
     ///
     /// # Safety
     /// Every placed chunk was published, with doubles.
@@ -316,7 +316,7 @@ impl ObjColumns {
     }
 }
 
-/// Buffers for a chunk's faces on their way to a consumer.
+/// Buffers for a chunk's faces, to be sent to a consumer.
 #[derive(Default)]
 pub(super) struct ObjPieceFaces {
     offsets: Vec<u32>,
@@ -324,7 +324,7 @@ pub(super) struct ObjPieceFaces {
 }
 
 impl ObjPieceFaces {
-    /// Sends a chunk's faces to the consumer; returns the largest index of each stream, 1-based. `first_face` is the
+    /// Sends a chunk's faces to the consumer. Returns the largest index of each stream, 1-based. `first_face` is the
     /// number of faces before the chunk.
     pub(super) fn hand_over(
         &mut self,
@@ -343,7 +343,7 @@ impl ObjPieceFaces {
         offsets.push(0);
         write_offsets(&mut offsets.spare_capacity_mut()[..rows], faces, 0);
         let largest = write_stream(&mut corners.spare_capacity_mut()[..count], faces, ObjStream::Position);
-        // SAFETY: both functions initialize every slot they get, and as many were reserved.
+        // SAFETY: both functions initialize every slot they get, and as many slots were reserved.
         unsafe {
             offsets.set_len(rows + 1);
             corners.set_len(count);
@@ -356,7 +356,7 @@ impl ObjPieceFaces {
 }
 
 impl ObjParsedCorners {
-    /// Largest index of a stream, 1-based.
+    /// Returns the largest index of a stream, 1-based.
     fn largest(&self, stream: ObjStream) -> u32 {
         let mut values = self.values.as_slice();
         let mut largest = 0;
@@ -365,7 +365,7 @@ impl ObjParsedCorners {
             values = rest;
             if segment.has[stream as usize] {
                 let stride = usize::from(segment.stride);
-                // The minimum only keeps the index in bounds: with a stride of 2 there are no normals.
+                // The minimum only keeps the index in bounds: with a stride of 2, there are no normals.
                 let groups = segment_values.chunks_exact(stride).map(|group| group[(stream as usize).min(stride - 1)]);
                 largest = groups.fold(largest, u32::max);
             }
@@ -384,7 +384,7 @@ fn scatter<T: Copy>(slots: &mut [MaybeUninit<T>], missing: T, values: &[(u32, T)
     }
 }
 
-/// Writes the end of each row, in corners.
+/// Writes the end of each row, counted in corners.
 fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut corner: u32) {
     let mut slots = slots.iter_mut();
     let mut ends = corners.row_ends.as_slice().iter();
@@ -401,7 +401,7 @@ fn write_offsets(slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, mut
     }
 }
 
-/// Writes one index stream, 0-based, and returns its largest index, 1-based.
+/// Writes one stream of indices, 0-based. Returns its largest index, 1-based.
 fn write_stream(mut slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, stream: ObjStream) -> u32 {
     let mut values = corners.values.as_slice();
     let mut largest = 0;
@@ -424,7 +424,7 @@ fn write_stream(mut slots: &mut [MaybeUninit<u32>], corners: &ObjParsedCorners, 
     largest
 }
 
-/// Writes every `S`-th value from `first` on, minus 1; returns the largest value.
+/// Writes every `S`-th value, starting at value `first`, minus 1. Returns the largest value.
 fn pick<const S: usize>(slots: &mut [MaybeUninit<u32>], values: &[u32], first: usize) -> u32 {
     let mut largest = 0;
     for (slot, group) in slots.iter_mut().zip(values.chunks_exact(S)) {

@@ -30,7 +30,7 @@ use polyhaul_text::cpu::Level;
 use polyhaul_text::scan::{Index, PADDING};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Text bytes per chunk: text and values of a chunk fit in a private cache of 2 MiB.
+/// Bytes of text per chunk: text and values of a chunk fit in a private cache of 2 MiB.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Slot size as a multiple of the chunk size: text, values and spare capacity.
 const SLOT_FACTOR: usize = 4;
@@ -38,12 +38,12 @@ const SLOT_FACTOR: usize = 4;
 /// Result of reading an OBJ file: a scene whose materials have only names, and references to libraries.
 pub struct Obj {
     pub scene: Scene,
-    /// `mtllib` statements in file order.
+    /// The names in `mtllib` statements, in file order.
     pub libraries: Vec<Reference>,
     /// First use of each material, in the order of the scene's materials.
     pub uses: Vec<Reference>,
     pub warnings: Warnings,
-    /// Number of line ends in the text.
+    /// Number of line endings in the text.
     pub lines: u64,
     pub threads: usize,
 }
@@ -54,19 +54,19 @@ struct ObjSlot {
     index: Box<Index>,
     parsed: ObjParsed,
     places: ObjPlaces,
-    /// Reusable buffers for faces on their way to a consumer.
+    /// Reusable buffers for faces to be sent to a consumer.
     faces: ObjPieceFaces,
 }
 
-/// Content of the file to keep.
+/// The content of the file to keep.
 #[derive(Clone, Copy)]
 enum ObjKeeps<'a> {
     Model,
     /// A model of one part of a file.
     Part,
-    /// Only positions.
+    /// Only the positions.
     Positions,
-    /// Nothing: faces go to a consumer, together with these positions.
+    /// Nothing: faces are sent to a consumer, together with these positions.
     Pieces(&'a dyn MeshConsumer, &'a [[f32; 3]]),
 }
 
@@ -89,12 +89,12 @@ struct ObjState {
     warnings: Warnings,
     watch: PrecisionWatch,
     skipped: SkippedLines,
-    /// Whether there was any OBJ statement.
+    /// Whether any OBJ statement was found.
     has_statement: bool,
     progress: ProgressSteps,
 }
 
-/// An exceeded limit, and the offset in the chunk's text where it is exceeded.
+/// An exceeded limit, and the offset in the chunk's text at which it is exceeded.
 struct Excess {
     offset: u32,
     message: String,
@@ -106,12 +106,12 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     read_as(text, options, ObjKeeps::Model)
 }
 
-/// Reads a part of a file that starts at a line start. Its corners may refer to vertices in other parts: indices are
-/// those of the whole file, and the caller checks them.
+/// Reads a part of a file, which must start at the start of a line. Corners may refer to vertices in other parts:
+/// indices are relative to the whole file, and the caller checks them.
 ///
 /// # Errors
 /// As for [`read`], and [`ErrorKind::Unsupported`] for statements that depend on earlier parts (negative indices,
-/// polypaint, curves) and for coordinates that need double precision, which then must apply to all parts.
+/// polypaint, curves) and for coordinates that need double precision, which then must be used for all parts.
 pub fn read_part(text: TextChunks<'_>, options: &ParseOptions) -> Result<Obj> {
     let alone = || Error::new(ErrorKind::Unsupported, "this part needs double precision: read all parts with it");
     read_as(text, options, ObjKeeps::Part).map_err(|error| if asks_for_doubles(&error) { alone() } else { error })
@@ -133,8 +133,7 @@ pub struct ObjPieces {
 /// Streams the faces of a mesh to a consumer. Declines if the file has other content that matters (materials,
 /// colors, lines, points, curves) or positions in double precision.
 ///
-/// Reads the text twice, from two calls of `text`: faces may precede their positions, so the first pass reads
-/// positions.
+/// Calls `text` twice to read the text twice: faces may precede their positions, so the first pass reads the positions.
 pub fn pieces<'s>(
     text: impl Fn() -> TextChunks<'s>,
     options: &ParseOptions,
@@ -159,13 +158,13 @@ pub fn pieces<'s>(
     Ok(Attempt::Done(ObjPieces { warnings: state.warnings, threads }))
 }
 
-/// Error for a part that depends on earlier parts.
+/// Creates the error for a part that depends on earlier parts.
 fn looks_back() -> Error {
     let message = "this part of a file uses negative indices, polypaint or curves: it cannot be read separately";
     Error::new(ErrorKind::Unsupported, message)
 }
 
-/// Message of an internal error that stops reading; callers never see it.
+/// Message of an internal error that stops reading. It never reaches callers.
 const HAS_MORE: &str = "this file must be read as a scene";
 
 fn run_job<'s, 'o>(
@@ -296,7 +295,7 @@ impl ObjJob<'_, '_> {
         Ok(())
     }
 
-    /// Returns the limit that this chunk exceeds, and the offset, except for limits that are reported as complaints.
+    /// Returns the limit that this chunk exceeds, with its offset, except for limits that are reported as complaints.
     fn excess(&self, state: &ObjState, slot: &ObjSlot) -> Option<Excess> {
         let limit = self.options.limits.elements.min(u64::from(NONE) - 1);
         let text = slot.text.bytes();
@@ -323,7 +322,8 @@ impl ObjJob<'_, '_> {
 }
 
 impl ObjState {
-    /// Reports complaints and processes statements of a chunk in text order, so that the first error by position wins.
+    /// Reports complaints and processes statements of a chunk in text order, so that the first error in the text is
+    /// returned.
     fn settle(&mut self, slot: &ObjSlot, excess: Option<Excess>, job: &ObjJob<'_, '_>) -> Result<()> {
         let file = job.chunks.name();
         let mut placer = Placer::new(slot.text.bytes(), slot.text.offset, self.lines, file);
@@ -374,7 +374,7 @@ impl ObjState {
     }
 }
 
-/// Warning about out-of-range uv or normal indices; `first` describes the first one.
+/// Creates the warning about out-of-range uv or normal indices. `first` describes the first of them.
 fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnostic {
     let noun = stream.noun();
     let words = [format!("index of a nonexistent {noun}"), format!("indices of nonexistent {noun}s")];
@@ -395,13 +395,13 @@ fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Ob
         return Err(Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed));
     }
     let precision = job.options.precision;
-    // SAFETY: as below; either all chunks have doubles or none has.
+    // SAFETY: as for `finish` below. Either all chunks have doubles, or none has.
     let exact = if precision.has_doubles() { unsafe { job.columns.take_exact(counts) } } else { Vec::new() };
     let file: &Arc<str> = job.chunks.name();
     let suspects = job.suspects.into_inner().unwrap_or_else(PoisonError::into_inner);
     let index_faults = suspects.check(counts, file, job.options, &mut warnings)?;
     // SAFETY: the run finished without an error, so every placed chunk was also published; `counts` and `corners` are
-    // the last chunk's ends.
+    // the counts at the end of the last chunk.
     let mut mesh: Mesh = unsafe { job.columns.finish(counts, corners)? };
     let bounds = if watch.wants_bounds() { mesh.bounds() } else { None };
     if watch.finish(precision, bounds, job.options.faults, file, &mut warnings)? {

@@ -1,8 +1,8 @@
-//! Resolves negative indices, which count backward from the statement: during parsing to values relative to the chunk,
-//! then in file order to absolute values.
+//! Resolves negative indices, which count backward from the statement: first, during parsing, to values relative to the
+//! chunk, then, in file order, to absolute values.
 //!
-//! A file usually has only negative indices or none. [`rows`](super::rows) parses whole runs of such faces;
-//! [`Statement`](super::statement::Statement) parses single ones.
+//! A file usually has either only negative indices or none. [`rows`](super::rows) parses whole runs of such faces;
+//! [`Statement`](super::statement::Statement) parses single faces.
 
 use super::parsed::{ElementKind, ObjComplaint, ObjParsed, ObjStream, RelativeRun};
 use super::suspects::{BEFORE_START, before_first, place_in_run};
@@ -12,8 +12,9 @@ use polyhaul_model::{Counts, NONE};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::place::excerpt;
 
-/// Rebases a run of negative `i32`s (as bits) to the chunk: 1 is the first element in it, 0 the last one before it.
-/// `before` counts the elements of each stream in the chunk before the run. Returns the minimum per stream.
+/// Makes a run of negative `i32`s (as bits) relative to the chunk: 1 is the first element in the chunk, 0 the last
+/// element before it. `before` counts the elements of each stream in the chunk before the run. Returns the minimum per
+/// stream.
 pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: [u32; 3]) -> [i32; 3] {
     let mut lowest = [i32::MAX; 3];
     for corner in values.chunks_exact_mut(stride) {
@@ -26,7 +27,7 @@ pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: 
     lowest
 }
 
-/// Makes all negative indices of a chunk absolute, given the counts `before` it.
+/// Makes all negative indices of a chunk absolute, given the counts `before` the chunk.
 ///
 /// An index before the start of the file deliberately becomes an out-of-range value, so that its element is dropped at
 /// the end, unless the first such position index stops reading here.
@@ -42,7 +43,8 @@ pub(super) fn resolve(parsed: &mut ObjParsed, before: Counts, text: &[u8], optio
     Ok(())
 }
 
-/// Moves the last complaint to its slot by offset; the others are sorted. (A stable sort would allocate.)
+/// Moves the last complaint to its position by offset, among the other complaints, which are sorted. (A stable sort
+/// would allocate.)
 fn order_last(complaints: &mut [ObjComplaint]) {
     let Some((last, others)) = complaints.split_last() else { return };
     let at = others.partition_point(|complaint| complaint.token.0 <= last.token.0);
@@ -88,7 +90,7 @@ fn resolve_runs(parsed: &mut ObjParsed, before: [u32; 3], text: &[u8]) -> Option
     broken
 }
 
-/// Resolves a run with invalid indices; returns the offset in `values` of the first invalid position index.
+/// Resolves a run with invalid indices. Returns the offset in `values` of the first invalid position index.
 fn resolve_broken_run(run: &RelativeRun, values: &mut [u32], before: [u32; 3]) -> Option<usize> {
     let mut broken = None;
     for (at, local) in values.iter_mut().enumerate().filter(|(at, _)| run.has[at % run.stride]) {

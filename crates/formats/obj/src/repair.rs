@@ -1,7 +1,7 @@
-//! Repairs a mesh after reading: clears out-of-range uv and normal indices, drops elements with missing vertices, and
-//! removes the values of skipped lines.
+//! Repairs a mesh after reading: clears out-of-range uv and normal indices, drops elements whose vertices are missing,
+//! and removes the values of skipped lines.
 //!
-//! Skipped lines keep placeholder values until then, so later indices remain valid.
+//! Until then, skipped lines have placeholder values, so that later indices remain valid.
 
 use super::parsed::ObjStream;
 use polyhaul_model::error::{Diagnostic, Error, Result};
@@ -49,7 +49,7 @@ impl SkippedLines {
         Ok(())
     }
 
-    /// Returns the index of a value after earlier skipped values are removed; keeps [`NONE`].
+    /// Returns the index of a value after the skipped values before it are removed. Keeps [`NONE`].
     fn moved(&self, stream: ObjStream, index: u32) -> u32 {
         if index == NONE { NONE } else { index - self.before(stream, index) }
     }
@@ -61,7 +61,7 @@ impl SkippedLines {
     }
 }
 
-/// Clears out-of-range uv or normal indices; returns how many.
+/// Clears out-of-range uv or normal indices; returns how many were cleared.
 pub(super) fn drop_missing(mesh: &mut Mesh, stream: ObjStream) -> Result<u64> {
     let Mesh { faces, lines, uvs, normals, .. } = mesh;
     let count = if stream == ObjStream::Uv { uvs.len() } else { normals.len() };
@@ -80,15 +80,15 @@ pub(super) fn drop_missing(mesh: &mut Mesh, stream: ObjStream) -> Result<u64> {
     Ok(dropped)
 }
 
-/// Empties a stream in which no corner has an index.
+/// Clears the stream if no corner has an index.
 fn clear_unused(corners: &mut Vec<u32>) {
     if corners.iter().all(|&index| index == NONE) {
         corners.clear();
     }
 }
 
-/// Drops elements that use an out-of-range position or a skipped line, then the skipped values, and updates the ranges
-/// of objects and runs.
+/// Drops elements that use an out-of-range position or a skipped line, then drops the skipped values, and updates the
+/// ranges of objects and runs.
 pub(super) fn drop_broken(
     mesh: &mut Mesh,
     objects: &mut Vec<Object>,
@@ -160,7 +160,7 @@ fn take_skipped(mesh: &mut Mesh, skipped: &SkippedLines) -> Result<()> {
     Ok(())
 }
 
-/// Drops incomplete elements; returns the new index of each old element, followed by the new count.
+/// Drops incomplete elements. Returns the new index for each old index, followed by the new count.
 fn compact(elements: &mut Elements, is_whole: impl Fn(usize, u32) -> bool) -> Result<Vec<u32>> {
     let in_range = |number: usize, stream: &[u32], range: std::ops::Range<usize>| {
         stream.get(range).is_none_or(|indices| indices.iter().all(|&index| index == NONE || is_whole(number, index)))

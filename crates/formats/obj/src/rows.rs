@@ -1,7 +1,7 @@
 //! Parses runs of plain lines with the kernels of `polyhaul_text` into [`ObjParsed`].
 //!
-//! The kernels never interpret a line: lines they reject are left to [`Statement`](super::statement::Statement), which
-//! gives the same values more slowly. Called by [`parse`](super::parse).
+//! The kernels never interpret a line: lines that they reject are left to [`Statement`](super::statement::Statement),
+//! which is slower but yields the same values. Called by [`parse`](super::parse).
 
 use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
@@ -11,7 +11,7 @@ use polyhaul_pipeline::precision::PrecisionPass;
 use polyhaul_text::parse::positions::position_rows;
 use polyhaul_text::parse::rows::{CornerForm, FaceRows, VALUE_SLACK, Window, face_rows, float_rows, long_float_rows};
 
-/// Parses the run of lines of one kind that starts at `line`; returns the number of lines parsed.
+/// Parses the run of lines of one kind that starts at `line`. Returns the number of lines parsed.
 pub(super) fn rows(
     window: Window<'_>,
     line: usize,
@@ -20,11 +20,11 @@ pub(super) fn rows(
     precision: PrecisionPass,
     out: &mut ObjParsed,
 ) -> Result<usize> {
-    // The kernel checks the whole keyword; two bytes only choose the kernel. The padding after the text makes both
-    // readable.
+    // The kernel checks the whole keyword; two bytes are only used to choose the kernel. The padding after the text
+    // makes both readable.
     match [text.padded[start], text.padded[start + 1]] {
         [b'v', b' ' | b'\t'] => {
-            // A `g` right before positions starts an object (see the crate documentation).
+            // A `g` directly before positions starts an object (see the crate documentation).
             let mark = out.group_pending.then(|| out.counts());
             let taken = positions(window, line, precision.has_doubles(), out)?;
             if let Some(at) = mark
@@ -50,18 +50,19 @@ pub(super) fn rows(
     }
 }
 
-/// Number of lines from `line` on: small files should not reserve for a full window.
+/// Returns the number of lines from `line` to the end. Memory is reserved only for these, because small files should
+/// not reserve memory for a full window.
 fn lines_from(window: Window<'_>, line: usize) -> usize {
     window.index.lines().len() - line
 }
 
-/// Maximum number of lines to convert one number at a time before the fast kernel is retried.
+/// Maximum number of lines to convert one number at a time before the fast kernel is tried again.
 const MAX_LONG: usize = 64;
-/// Lines per batch if their values must be split.
+/// Number of lines per batch if their values must be split.
 const PARTED: usize = 64;
 
-/// Parses rows of `N` numbers: in batches while they are plain, otherwise one by one for `long` lines. `long` doubles
-/// while plain rows are rare, so that failed attempts cost no measurable time.
+/// Parses rows of `N` numbers: in batches as long as they are plain, otherwise one by one for `long` lines. `long`
+/// doubles while plain rows are rare, so that failed attempts cost no measurable time.
 fn any_rows<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -79,7 +80,7 @@ fn any_rows<const N: usize>(
     long_float_rows(window, line, keyword, &mut out[..max_rows])
 }
 
-/// Parses positions alone, or with a weight, a color, or a color with alpha; all lines of the run have the same form.
+/// Parses positions, with or without a weight, a color, or a color with alpha. All lines of the run have the same form.
 fn positions(window: Window<'_>, line: usize, has_doubles: bool, out: &mut ObjParsed) -> Result<usize> {
     match window.tokens(line).len() {
         4 => {
@@ -99,7 +100,7 @@ fn positions(window: Window<'_>, line: usize, has_doubles: bool, out: &mut ObjPa
     }
 }
 
-/// Parses rows of `N` numbers: positions, and colors that `color` computes from the other numbers.
+/// Parses rows of `N` numbers: positions, followed by numbers from which `color` computes a color.
 fn colored<const N: usize>(
     window: Window<'_>,
     line: usize,
@@ -128,7 +129,7 @@ fn colored<const N: usize>(
     Ok(taken)
 }
 
-/// Parses texture coordinates of two or three numbers.
+/// Parses texture coordinates with two or three numbers.
 fn uvs(window: Window<'_>, line: usize, out: &mut ObjParsed) -> Result<usize> {
     if window.tokens(line).len() != 4 {
         let taken = any_rows(window, line, b"vt", out.uvs.spare(lines_from(window, line))?, &mut out.long_rows);

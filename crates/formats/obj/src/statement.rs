@@ -1,4 +1,4 @@
-//! Parses one statement in any notation: the slow path, with all rules and all error messages.
+//! Parses one statement in any notation: the slow path, which has all rules and all error messages.
 
 use super::parsed::{ElementKind, EventKind, ObjComplaint, ObjParsed, ObjSegment, ObjStream, Relative};
 use super::tokens::{ObjChunkText, ObjLine, ObjToken, ObjTokens, unescaped};
@@ -24,7 +24,7 @@ struct ObjBroken {
     expected: &'static str,
 }
 
-/// Lengths of the value and relative-index arrays before a statement.
+/// Lengths of the arrays of values and of relative indices before a statement.
 struct ElementMarks {
     values: usize,
     relatives: usize,
@@ -32,7 +32,7 @@ struct ElementMarks {
 
 type ObjStatementParse<T> = std::result::Result<T, ObjBroken>;
 
-/// Unsupported keywords, each skipped with a warning: free-form geometry and display attributes.
+/// Keywords that are not supported, each of which is skipped with a warning: free-form geometry and display attributes.
 const NOT_READ: [&[u8]; 32] = [
     b"vp",
     b"curv2",
@@ -111,7 +111,7 @@ impl Statement<'_, '_> {
         self.close(outcome)
     }
 
-    /// Adds a placeholder value for a skipped line, so that later lines keep their numbers.
+    /// Adds a placeholder value for a skipped line, so that the indices of later lines do not change.
     fn keep_number(&mut self, keyword: &[u8]) -> Result<()> {
         let (stream, index) = match keyword {
             b"v" => {
@@ -137,7 +137,7 @@ impl Statement<'_, '_> {
         try_push(&mut self.out.skipped, (stream, index as u32), "statements")
     }
 
-    /// Like [`Statement::parse`], for a line that starts with `word`, the keyword of `kind`.
+    /// Like [`Statement::parse`], but for a line that starts with `word`, the keyword of `kind`.
     pub(super) fn parse_name(mut self, kind: EventKind, word: ObjToken) -> Result<()> {
         let tokens = ObjLine { start: word.end, ..self.line }.tokens(self.text.padded);
         let outcome = self.named(kind, word, tokens)?;
@@ -209,7 +209,7 @@ impl Statement<'_, '_> {
         }
     }
 
-    /// Parses `min_count` to `N` numbers; fails if more follow, except that rows of three drop them with a note.
+    /// Parses `min_count` to `N` numbers. Fails if there are more, except that rows of three drop them with a warning.
     fn floats<const N: usize>(
         &mut self,
         mut tokens: ObjTokens<'_>,
@@ -233,7 +233,7 @@ impl Statement<'_, '_> {
                 return Ok(Err(ObjBroken { token, message, expected }));
             };
             if !value.is_finite() {
-                // Words such as `nan`, `Infinity` and `1.#INF` have an `n`; numbers do not.
+                // Words such as `nan`, `Infinity` and `1.#INF` contain an `n`; numbers do not.
                 let is_word = text.iter().any(|byte| byte.eq_ignore_ascii_case(&b'n'));
                 let fault = if is_word { "is not finite" } else { "is too large for a 32-bit float; read as infinity" };
                 let message = format!("`{}` {fault}", shown(text));
@@ -269,7 +269,7 @@ impl Statement<'_, '_> {
         Ok(Ok(()))
     }
 
-    /// Records a statement that is processed later, in file order; its text is kept unchanged.
+    /// Records a statement that is processed later, in file order. Its text is kept unchanged.
     fn named(&mut self, kind: EventKind, word: ObjToken, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         self.out.group_pending |= kind == EventKind::Group;
         let rest = tokens.rest();
@@ -309,7 +309,7 @@ impl Statement<'_, '_> {
             let message = format!("`{}` is not supported; statement skipped", shown(text));
             return self.note("unsupported-statement", word, message).map(Ok);
         }
-        // ZBrush ends its files with NUL bytes, DOS programs with Ctrl-Z.
+        // ZBrush ends its files with NUL bytes, and DOS programs end them with Ctrl-Z.
         if text.iter().all(|&byte| matches!(byte, 0 | 0x1a)) {
             return Ok(Ok(()));
         }
@@ -353,7 +353,7 @@ impl Statement<'_, '_> {
     }
 }
 
-/// Faces, lines and points.
+/// Parses faces, lines and points.
 impl Statement<'_, '_> {
     /// Parses an element with its corners, each `v`, `v/vt`, `v//vn` or `v/vt/vn`.
     fn element(&mut self, kind: ElementKind, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
@@ -376,7 +376,7 @@ impl Statement<'_, '_> {
         self.out.relatives.truncate(marks.relatives);
     }
 
-    /// Parses corners; returns whether there are enough for the element.
+    /// Parses corners. Returns whether the element has enough of them.
     fn corners(&mut self, kind: ElementKind, mut tokens: ObjTokens<'_>) -> Result<ObjStatementParse<bool>> {
         let (min_count, expected) = match kind {
             ElementKind::Face => (3, "at least three corners, each v, v/vt, v//vn or v/vt/vn"),
@@ -384,7 +384,7 @@ impl Statement<'_, '_> {
             ElementKind::Point => (1, "one or more position indices"),
         };
         let at = self.out.counts();
-        // Without a slash there are only positions: a third of the values, which saves time on long lines.
+        // Without a slash, there are only positions: a third of the values, which saves time on long lines.
         let has_slash = memchr::memchr(b'/', &self.text.padded[self.line.start..self.line.end]).is_some();
         let stride = if has_slash { 3 } else { 1 };
         let mut count = 0u32;
@@ -434,7 +434,7 @@ impl Statement<'_, '_> {
         Ok(Ok(true))
     }
 
-    /// Parses one corner: pushes `stride` values and returns which indices it has.
+    /// Parses one corner. Adds `stride` values, and returns which indices the corner has.
     fn corner(
         &mut self,
         kind: ElementKind,
@@ -476,8 +476,8 @@ impl Statement<'_, '_> {
         Ok(Ok(has))
     }
 
-    /// Parses one index: returns its 1-based value, or records a [`Relative`] and returns a placeholder if it is
-    /// negative.
+    /// Parses one index and returns its 1-based value. If it is negative, records a [`Relative`] and returns a
+    /// placeholder.
     fn index(
         &mut self,
         kind: ElementKind,
@@ -514,11 +514,11 @@ impl Statement<'_, '_> {
             token: local(self.text, &part),
         };
         try_push(&mut self.out.relatives, relative, "statements")?;
-        // A placeholder other than "none", replaced when the chunk is placed.
+        // A placeholder that does not mean "none"; it is replaced when the chunk is placed.
         Ok(Ok(1))
     }
 
-    /// Closes an element over the corners just pushed; each point of a statement is an element.
+    /// Completes an element with the corners that were just added. Each point of a statement is a separate element.
     fn close_element(&mut self, kind: ElementKind, count: u32, stride: u32, has: [bool; 3]) -> Result<()> {
         let elements = &mut self.out.elements[kind as usize];
         let line_offset = (self.line.start - self.text.start) as u32;
@@ -540,7 +540,7 @@ fn local(text: ObjChunkText<'_>, token: &ObjToken) -> (u32, u32) {
     ((token.start - text.start.min(token.start)) as u32, token.len() as u32)
 }
 
-/// Formats a token for messages: short and printable.
+/// Formats a token for messages, shortened and printable.
 fn shown(token: &[u8]) -> String {
     let text: String =
         String::from_utf8_lossy(&token[..token.len().min(40)]).chars().flat_map(char::escape_debug).collect();

@@ -1,7 +1,7 @@
-//! Forward references: indices larger than the counts so far. Only the end of the file decides whether they are valid.
+//! Forward references: indices that exceed the counts so far. Only the end of the file decides whether they are valid.
 //!
-//! If a chunk's largest index exceeds the counts at its end, the chunk is searched once, in order, while its text is
-//! still in memory; the findings are kept here.
+//! If a chunk's largest index exceeds the counts at the end of the chunk, the chunk is searched once, in order, while
+//! its text is still in memory. The findings are kept here.
 
 use super::parsed::{ElementKind, ObjParsed, ObjParsedCorners, ObjSegment, ObjStream, RelativeRun};
 use super::publish::ObjPlaces;
@@ -18,18 +18,18 @@ use std::sync::Arc;
 /// Value of a negative index that points before the start of the file.
 pub(super) const BEFORE_START: u32 = u32::MAX - 1;
 
-/// A corner index that exceeds the counts so far. There may be one for every corner of a file.
+/// A corner index that exceeds the counts so far. Every corner of a file may have one.
 struct Suspect {
     stream: ObjStream,
     /// 1-based.
     index: u32,
-    /// Line number, from 1.
+    /// Line number, starting at 1.
     line: u64,
     /// Offset of the index in the file.
     offset: u64,
-    /// Its line, in [`ChunkSuspects::text`]: offset and length.
+    /// The line with the index, in [`ChunkSuspects::text`]: offset and length.
     text: (u32, u32),
-    /// Location in its line: offset and length.
+    /// Location of the index in its line: offset and length.
     token: (u32, u32),
 }
 
@@ -37,14 +37,14 @@ struct Suspect {
 #[derive(Default)]
 pub(super) struct ChunkSuspects {
     list: Vec<Suspect>,
-    /// The lines with suspects, each once. Which of them are shown is decided only at the end of the file: a limit per
-    /// chunk would make warnings depend on the chunk size.
+    /// The lines with suspects, each of them once. Which ones are shown is decided only at the end of the file: a limit
+    /// per chunk would make warnings depend on the chunk size.
     text: Vec<u8>,
-    /// Offset in the chunk of the last line of `text`.
+    /// Offset in the chunk of the line that was added to `text` last.
     last_line: Option<usize>,
 }
 
-/// Findings in all chunks, and the largest index of each stream.
+/// Findings in all chunks that have any, and the largest index of each stream in these chunks.
 #[derive(Default)]
 pub(super) struct Suspects {
     chunks: Vec<ChunkSuspects>,
@@ -68,8 +68,8 @@ impl Suspects {
         if chunk.list.is_empty() { Ok(()) } else { try_push(&mut self.chunks, chunk, "forward references") }
     }
 
-    /// Reports the first out-of-range position index as an error, or all as warnings if the caller continues past
-    /// errors. Out-of-range uv and normal indices are not errors: the first of each is returned.
+    /// Reports the first out-of-range position index as an error, or all of them as warnings if reading continues past
+    /// errors. Out-of-range uv and normal indices are not errors: the first index of each kind is returned.
     pub(super) fn check(
         mut self,
         counts: Counts,
@@ -79,7 +79,7 @@ impl Suspects {
     ) -> Result<ObjIndexFaults> {
         let totals = [counts.positions, counts.uvs, counts.normals];
         let totals = totals.map(|total| total.saturating_add(planted("obj-index").into()));
-        // Chunks do not overlap, so the first offset orders them.
+        // Chunks do not overlap, so their first offsets define their order.
         self.chunks.sort_unstable_by_key(|chunk| chunk.list.first().map(|suspect| suspect.offset));
         let mut first_missing = [None, None];
         for chunk in &self.chunks {
@@ -98,7 +98,7 @@ impl Suspects {
 }
 
 impl Suspect {
-    /// Describes the fault; `text` is [`ChunkSuspects::text`] of its chunk.
+    /// Describes the fault. `text` is the [`ChunkSuspects::text`] of its chunk.
     fn diagnostic(&self, total: u32, file: &Arc<str>, text: &[u8]) -> Diagnostic {
         let noun = self.stream.noun();
         let (start, size) = self.text;
@@ -138,10 +138,10 @@ pub(super) fn before_first(index: &[u8], stream: ObjStream) -> String {
     format!("index {} points before the first {}", String::from_utf8_lossy(index), stream.noun())
 }
 
-/// Finds the corners of a chunk whose index exceeds the counts at its end.
+/// Finds the corners of a chunk that have an index exceeding the counts at the end of the chunk.
 ///
 /// If only the first invalid index of a stream matters (always for UVs and normals; for positions if it stops reading),
-/// lists only indices larger than all earlier ones of the stream: the first invalid one is among them.
+/// lists only indices larger than all earlier indices of the stream: the first invalid index is among them.
 pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_only: bool) -> Result<ChunkSuspects> {
     let file: Arc<str> = "".into();
     let mut suspects = ChunkSuspects::default();
@@ -155,7 +155,7 @@ pub(super) fn find(text: &Text, parsed: &ObjParsed, places: &ObjPlaces, first_on
     Ok(suspects)
 }
 
-/// Walks through the rows of a chunk and their text in parallel.
+/// Walks through the rows of a chunk and through their text in parallel.
 struct ObjWalk<'a, 'f> {
     text: &'a [u8],
     placer: Placer<'a>,
@@ -166,7 +166,7 @@ struct ObjWalk<'a, 'f> {
 struct ObjCursor<'a> {
     row: usize,
     line: ObjLine,
-    /// The next corner of the row, and the tokens from there on.
+    /// The next corner of the row, and the tokens from this corner on.
     corner: usize,
     tokens: ObjTokens<'a>,
 }
@@ -209,7 +209,7 @@ impl<'a> ObjWalk<'a, '_> {
         Ok(())
     }
 
-    /// Lists corner `corner` of line `row` of a segment. Must be called in ascending order.
+    /// Lists corner `corner` of line `row` of a segment. Corners must be listed in ascending order.
     fn suspect(
         &mut self,
         cursor: &mut Option<ObjCursor<'a>>,
@@ -221,7 +221,7 @@ impl<'a> ObjWalk<'a, '_> {
     ) -> Result<()> {
         let cursor = cursor.get_or_insert_with(|| ObjCursor::at(self.text, segment.line_offset as usize));
         cursor.go_to(self.text, row, corner);
-        // A corner may be requested once per index: the cursor stays before it.
+        // A corner may be requested once per index, so the cursor stays before it.
         let token = cursor.tokens.clone().next().unwrap_or(cursor.line.start..cursor.line.start + 1);
         let part = part_of(&self.text[token.clone()], stream as usize);
         let span = ((token.start + part.start) as u32, part.len() as u32);
@@ -302,7 +302,7 @@ pub(super) fn place_in_run(text: &[u8], run: &RelativeRun, at: usize) -> (u32, u
     }
 }
 
-/// Byte range of a slash-separated part of a token.
+/// Returns the byte range of a slash-separated part of a token.
 fn part_of(token: &[u8], part: usize) -> Range<usize> {
     let mut start = 0;
     for (at, text) in token.split(|&byte| byte == b'/').enumerate() {
@@ -314,8 +314,8 @@ fn part_of(token: &[u8], part: usize) -> Range<usize> {
     0..token.len()
 }
 
-/// Returns the offset of the statement in a chunk at which the count of a kind exceeds `limit`. Skipped statements, at
-/// the ascending offsets `broken`, do not count.
+/// Returns the offset of the statement in a chunk at which the count of any kind exceeds `limit`. Skipped elements do
+/// not count; `broken` yields the offsets of skipped statements in ascending order.
 pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before: Counts, limit: u64) -> u32 {
     let mut broken = broken.peekable();
     let mut counts = before.to_array().map(u64::from);
@@ -328,7 +328,7 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
             Some(b"v") => (0, 1),
             Some(b"vt") => (1, 1),
             Some(b"vn") => (2, 1),
-            // Elements with too few corners are dropped with a note.
+            // Elements with too few corners are dropped with a warning.
             Some(b"f" | b"fo") => (3, u64::from(tokens.count() >= 3)),
             Some(b"l") => (4, u64::from(tokens.count() >= 2)),
             Some(b"p") => (5, tokens.count() as u64),
@@ -338,7 +338,7 @@ pub(super) fn find_excess(text: &[u8], broken: impl Iterator<Item = u32>, before
         while broken.next_if(|&offset| (offset as usize) < line.next).is_some() {
             is_broken = true;
         }
-        // A skipped vertex, uv or normal keeps its number.
+        // A skipped vertex, uv or normal still counts.
         counts[kind] += if is_broken && kind >= 3 { 0 } else { count };
         if counts[kind] > limit {
             return line.start as u32;

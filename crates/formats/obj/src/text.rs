@@ -7,7 +7,7 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::{FixedLine, MAX_FIXED_F64, NumberLines, Page, Real};
 
-/// Approximate text bytes per chunk, and thus per `write` call.
+/// Approximate bytes of text per chunk, and thus per `write` call.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Slot size as a multiple of the chunk size: text can be longer than estimated.
@@ -21,12 +21,13 @@ pub(super) struct ObjText<'a> {
     pub(super) digits: ObjDigits,
 }
 
-/// The `usemtl` name that ends the current material. A convention since programs printed missing names as C prints a
-/// null pointer; some importers reject a bare `usemtl`.
+/// The `usemtl` name that ends the current material. It is a convention from programs that printed missing names as C
+/// prints a null pointer; some importers reject a bare `usemtl`.
 pub const NO_MATERIAL: &str = "(null)";
 
 impl ObjText<'_> {
-    /// Name of a material in its `usemtl` line; `None` if no line is needed, because no material has a name.
+    /// Returns the name of a material in its `usemtl` line; `None` if no line is needed, because no material has a
+    /// name.
     pub(super) fn stated_material<'n>(&self, name: &'n str) -> Option<&'n str> {
         let is_named = !name.is_empty() || self.options.scene.dialect == Dialect::Blender;
         let has_names = || self.materials.iter().any(|material| !material.name.is_empty());
@@ -38,7 +39,7 @@ impl ObjText<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct ObjDigits {
     pub(super) positions: Digits,
-    /// Whether the caller chose the digits of `positions`.
+    /// Whether the caller chose the number of digits of `positions`.
     are_requested: bool,
     pub(super) uvs: Digits,
     pub(super) normals: Digits,
@@ -51,16 +52,17 @@ impl ObjDigits {
         ObjDigits { positions, are_requested: options.own.sets_position_digits(options.scene), uvs, normals, colors }
     }
 
-    /// Digits of a mesh's positions: shortest for double precision, unless the caller chose digits.
+    /// Returns the digits of a mesh's positions: the shortest form for double precision, unless the caller chose
+    /// digits.
     pub(super) fn of_positions(&self, mesh: &Mesh) -> Digits {
         if mesh.is_exact() && !self.are_requested { Digits::Shortest } else { self.positions }
     }
 }
 
-/// Element counts written so far, and the state lines in effect.
+/// Element counts written so far, and the state that the lines so far set.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ObjWritten {
-    /// Positions, UVs, normals.
+    /// Counts of positions, UVs and normals.
     pub(super) counts: [u64; 3],
     pub(super) held: ObjHeld,
 }
@@ -79,7 +81,7 @@ impl ObjWritten {
     }
 }
 
-/// Approximate text bytes per chunk.
+/// Approximate bytes of text per chunk.
 pub(super) fn chunk_bytes(options: &RunOptions) -> usize {
     options.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30)
 }
@@ -129,7 +131,7 @@ fn shortest<const N: usize, R: ObjCoordinate>(out: &mut Out, prefix: &[u8], rows
         }
         written += page.shortest_lines(&lines, written, &values[written..]);
         if is_between(written) {
-            // Remove the prefix of a row that does not follow.
+            // Remove the prefix of a row that does not exist.
             page.truncate(page.len() - prefix.len());
         }
         written == values.len()
@@ -173,12 +175,12 @@ impl ObjCoordinate for f64 {
     }
 }
 
-/// State lines in effect at a point of the text: smoothing, group, material.
+/// State in effect at a point in the text: smoothing, group, material.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjHeld {
-    /// Indices of the mesh's runs in effect.
+    /// Indices of the mesh's runs that are in effect.
     pub(super) runs: [Option<u32>; 3],
-    /// Values in effect in the text.
+    /// Values that are in effect in the text.
     pub(super) values: [u32; 3],
 }
 

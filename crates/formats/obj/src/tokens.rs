@@ -1,4 +1,4 @@
-//! Splits a logical line into tokens; handles white space, escaped newlines and comments.
+//! Splits a logical line into tokens. Handles white space, escaped newlines and comments.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_text::scan::is_space;
@@ -19,7 +19,7 @@ impl<'a> ObjChunkText<'a> {
     }
 }
 
-/// A logical line, and the offset of the next one.
+/// A logical line, and the offset of the next logical line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObjLine {
     pub(super) start: usize,
@@ -31,8 +31,8 @@ pub(super) struct ObjLine {
 }
 
 impl ObjLine {
-    /// Finds the logical line that starts at `start`; `text` ends at `limit`. A backslash at the end of a comment does
-    /// not join a statement to it: many programs write such comments unintentionally.
+    /// Finds the logical line that starts at `start`, in `text` up to `limit`. A backslash at the end of a comment does
+    /// not join a statement to it, because many programs write such comments unintentionally.
     pub(super) fn find(text: &[u8], start: usize, limit: usize) -> ObjLine {
         let mut from = start;
         let mut continued = false;
@@ -69,8 +69,8 @@ fn starts_statement(mut text: &[u8]) -> bool {
     ];
     loop {
         let end = memchr::memchr2(b'\n', b'\r', text).unwrap_or(text.len());
-        // The keyword may itself be continued, even after a continued blank line. Never look past an unescaped newline:
-        // a chunk may end there.
+        // The keyword may itself be continued, even after a continued blank line. Never look past an unescaped newline,
+        // because a chunk may end there.
         let (line, is_continued) = match text[..end].strip_suffix(b"\\") {
             Some(line) => (line, true),
             None => (&text[..end], false),
@@ -121,7 +121,7 @@ impl<'a> ObjTokens<'a> {
     }
 
     /// Returns the next token of a line of numbers, up to white space or a comment. A `#` between a decimal point and a
-    /// capital letter is part of the number: `1.#QNAN`.
+    /// capital letter, as in `1.#QNAN`, is part of the number.
     pub(super) fn next_number(&mut self) -> Option<ObjToken> {
         let token = self.next()?;
         let word = &self.text[token.clone()];
@@ -139,7 +139,7 @@ impl<'a> ObjTokens<'a> {
         self.text[self.at] == b'\\' && escaped_newline(&self.text[self.at..self.end]).is_some()
     }
 
-    /// Returns the rest of the line, without surrounding white space and escaped newlines.
+    /// Returns the rest of the line, without white space and escaped newlines around it.
     pub(super) fn rest(mut self) -> ObjToken {
         self.skip_space();
         let mut end = self.end;
@@ -149,7 +149,7 @@ impl<'a> ObjTokens<'a> {
         self.at..end
     }
 
-    /// Returns whether the byte before `end` is a backslash that precedes a newline or ends the line.
+    /// Returns whether the byte before `end` is a backslash that is followed by a newline or ends the line.
     fn ends_in_escape(&self, end: usize) -> bool {
         let after = self.text.get(end).filter(|_| end < self.end);
         self.text[end - 1] == b'\\'
@@ -161,7 +161,7 @@ impl<'a> ObjTokens<'a> {
         &self.text[token.clone()]
     }
 
-    /// Returns the empty range at the end of the line, before trailing white space: the location of a missing token.
+    /// Returns the empty range at the end of the line, before trailing white space, as the location of a missing token.
     pub(super) fn end(&self) -> ObjToken {
         let mut end = self.end;
         while end > self.at && is_space(self.text[end - 1]) {
@@ -185,7 +185,7 @@ impl Iterator for ObjTokens<'_> {
     }
 }
 
-/// Length of the escaped newline that `text` starts with. A backslash at the end of the text counts.
+/// Length of the escaped newline at the start of `text`. A backslash at the end of the text counts as one.
 fn escaped_newline(text: &[u8]) -> Option<usize> {
     match text {
         [b'\\', b'\r', b'\n', ..] => Some(3),
@@ -195,7 +195,7 @@ fn escaped_newline(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Replaces each escaped newline in `name` by a space.
+/// Replaces each escaped newline in `name` with a space.
 pub(super) fn unescaped(name: &[u8]) -> Result<Cow<'_, [u8]>> {
     if memchr::memchr2(b'\n', b'\r', name).is_none() {
         return Ok(name.into());

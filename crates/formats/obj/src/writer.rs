@@ -1,6 +1,6 @@
 //! Writes a scene as OBJ text, as a chunked pipeline job.
 //!
-//! [`super::plan`] determines the order, [`super::elements`] writes state lines and corners; this module writes
+//! [`super::plan`] determines the order, and [`super::elements`] writes state lines and corners; this module writes
 //! numbers, headers and curves. Objects that are written as evaluated meshes are in [`super::evaluated`].
 
 use super::plan::{ObjPlan, ObjPlanPiece, ObjSection, PieceKind};
@@ -28,7 +28,7 @@ struct ObjPageSlot {
 }
 
 /// Writes `scene` as OBJ text. The material runs of its meshes and the slots of its objects refer to `materials`;
-/// `library` is the file name in the `mtllib` line.
+/// `library` is the file name for the `mtllib` line.
 pub fn write(
     scene: &Scene,
     materials: &[Material],
@@ -42,7 +42,7 @@ pub fn write(
     writing.announce(paced(objects.iter()).map(|object| about_bytes(scene, object)).sum());
     let text = ObjText { materials, options, digits: ObjDigits::new(options) };
     let mut written = ObjWritten::default();
-    // Batches of consecutive objects that are all evaluated, or all written as they are.
+    // Batches of consecutive objects that are either all evaluated or all written as is.
     let flags = scene.evaluated_meshes(&objects)?;
     let evaluated = |object: &Object| flags[object.mesh];
     for batch in objects.chunk_by(|a, b| evaluated(a) == evaluated(b)) {
@@ -55,7 +55,7 @@ pub fn write(
     Ok(())
 }
 
-/// Estimated text bytes of an object, for progress.
+/// Estimates the bytes of an object's text, for progress.
 fn about_bytes(scene: &Scene, object: &Object) -> u64 {
     let Some(mesh) = scene.meshes.get(object.mesh) else { return 0 };
     let faces = u64::from(object.end.faces.saturating_sub(object.start.faces));
@@ -64,7 +64,7 @@ fn about_bytes(scene: &Scene, object: &Object) -> u64 {
     64 * rows + 21 * corners
 }
 
-/// Writes objects as stored in the arrays of their meshes.
+/// Writes objects as they are stored in the arrays of their meshes.
 fn as_read(
     scene: &Scene,
     objects: &[Object],
@@ -115,7 +115,7 @@ impl Pages for ObjPages<'_> {
     }
 }
 
-/// Formats the lines before the first object. Comments come from other formats: the OBJ reader keeps none.
+/// Formats the lines before the first object. Comments come from other formats, because the OBJ reader keeps none.
 fn file_header(scene: &Scene, library: Option<&str>) -> Result<Vec<u8>> {
     let library = library.map(names::written);
     let mut head = Vec::new();
@@ -180,7 +180,7 @@ impl ObjText<'_> {
         }
     }
 
-    /// Returns whether colors follow positions.
+    /// Returns whether position lines include colors.
     pub(super) fn has_colors(&self, mesh: &Mesh) -> bool {
         self.options.scene.colors && !mesh.colors.is_empty()
     }
@@ -200,7 +200,7 @@ impl ObjText<'_> {
             page.byte(b'v');
             numbers(page, &position, self.digits.of_positions(mesh));
             if let Some(&[red, green, blue, _]) = color {
-                // Six numbers, like Blender. `losses` counts the dropped alphas.
+                // Six numbers, like Blender. `losses` counts the alpha values that are dropped.
                 numbers(page, &[red, green, blue], self.digits.colors);
             } else if let Some(weight) = weight {
                 numbers(page, &[weight], self.digits.positions);
@@ -219,7 +219,7 @@ impl ObjText<'_> {
             out.whole(|page| {
                 page.bytes(b"vt");
                 numbers(page, &mesh.uvs[index], digits);
-                // A depth of 0 can be omitted, `-0` cannot.
+                // A depth of 0 can be omitted, but `-0` cannot.
                 if depth.to_bits() != 0 {
                     numbers(page, &[depth], digits);
                 }
@@ -229,7 +229,7 @@ impl ObjText<'_> {
         Ok(())
     }
 
-    /// Writes a curve and its positions, to which it refers with negative indices, as Blender does.
+    /// Writes a curve and its positions. The curve refers to them with negative indices, as in Blender's files.
     fn curve(&self, section: ObjSection<'_>, index: usize, out: &mut Out) -> Result<()> {
         let curve = &section.mesh.curves[index];
         let positions = section.curve_positions(index);
@@ -248,8 +248,7 @@ impl ObjText<'_> {
         })
     }
 
-    /// Writes the lines after a curve's positions; `count` is one more than the number of the last position in the
-    /// file.
+    /// Writes the lines after a curve's positions. `count` is one more than the index of the last position in the file.
     pub(super) fn curve_body(&self, curve: &Curve, add: u32, count: u32, out: &mut Out) -> Result<()> {
         let digits = self.digits.positions;
         out.whole(|page| {

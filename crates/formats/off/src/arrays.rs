@@ -1,6 +1,6 @@
-//! Final arrays of an OFF file's rows, and the scene built from them.
+//! The final arrays for the rows of an OFF file, and the scene built from them.
 //!
-//! Slots are reserved in file order, and filled in parallel by chunks.
+//! Slots are reserved in file order; chunks fill them in parallel.
 
 use super::header::{OffForm, OffHeader};
 use super::rows::{NO_ALPHA, OffRows};
@@ -12,7 +12,7 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use std::ops::Range;
 
-/// If any color value is at least this, all are from 0 to 255, otherwise from 0 to 1.
+/// If any color value is at least this, all color values are from 0 to 255, otherwise from 0 to 1.
 pub(super) const MIN_BYTE_COLOR: f32 = 2.0;
 
 /// Destination of a file's rows.
@@ -23,7 +23,7 @@ pub(super) struct OffArrays {
     normals: Column<[f32; 3]>,
     colors: Column<[f32; 4]>,
     uvs: Column<[f32; 2]>,
-    /// A leading 0, then the end of each face's corners in `corners`.
+    /// A leading 0, followed by the end of each face's corners in `corners`.
     offsets: Column<u32>,
     corners: Column<u32>,
     lines: Column<[u32; 2]>,
@@ -41,7 +41,7 @@ pub(super) struct OffCounts {
 }
 
 impl OffCounts {
-    /// Returns the sums of these counts and those of a chunk.
+    /// Returns these counts plus the counts of a chunk.
     pub(super) fn with(self, rows: &OffRows) -> OffCounts {
         OffCounts {
             vertices: self.vertices + rows.vertices,
@@ -77,7 +77,7 @@ impl OffArrays {
         }
     }
 
-    /// Reserves slots for the declared vertices, and for the declared faces, unless a text of `size` bytes is too short
+    /// Reserves slots for the declared vertices and for the declared faces, unless a text of `size` bytes is too short
     /// for them: each number takes at least two bytes.
     pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
         let min_vertex_bytes = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
@@ -114,10 +114,10 @@ impl OffArrays {
         self.points.reserve(counts.points)
     }
 
-    /// Fills the slots of a chunk, which follow `before`.
+    /// Fills the slots of a chunk. They follow the slots of the elements counted in `before`.
     ///
     /// # Safety
-    /// [`OffArrays::reserve`] reserved the slots, and they belong to the caller's chunk alone.
+    /// [`OffArrays::reserve`] reserved the slots, and only the caller's chunk uses them.
     pub(super) unsafe fn publish(&self, form: OffForm, before: OffCounts, rows: &OffRows) -> Result<()> {
         // SAFETY: by this function's contract.
         unsafe {
@@ -230,7 +230,7 @@ impl OffArrays {
     }
 }
 
-/// Copies `N` numbers of each row, from index `at` on; all rows have `width` numbers.
+/// Copies `N` numbers of each row, starting at index `at`. All rows have `width` numbers.
 ///
 /// # Safety
 /// As for [`OffArrays::publish`].
@@ -252,7 +252,7 @@ unsafe fn take<const N: usize>(
     }
 }
 
-/// Scales all colors from 0 to 255 down to 0 to 1, and sets missing alpha to 1.
+/// Scales all colors from the range 0 to 255 to the range 0 to 1, and sets missing alpha to 1.
 fn settle_colors(colors: &mut [[f32; 4]], kinds: OffColors, run: &RunOptions) {
     if !kinds.are_bytes && !kinds.lack_alpha {
         return;

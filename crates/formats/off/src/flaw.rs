@@ -1,6 +1,6 @@
-//! Faults in OFF lines, and dropped values: found in parallel, reported in order.
+//! Faults in OFF lines, and dropped values. They are found in parallel and reported in order.
 //!
-//! A flaw stores little more than its location in the chunk, since there may be many. Only reported flaws are
+//! A flaw stores little more than its location in the chunk, because there may be many flaws. Only reported flaws are
 //! formatted. `rows` finds flaws.
 
 use super::header::OffHeader;
@@ -14,26 +14,26 @@ pub(super) struct OffFlaw {
     pub(super) what: OffFault,
     /// Location of the word in the chunk's text: offset and length.
     pub(super) token: (u32, u32),
-    /// Number of the line's vertex or face.
+    /// Index of the vertex or face on the line.
     pub(super) row: u64,
 }
 
 /// Kind of flaw.
 #[derive(Clone, Debug)]
 pub(super) enum OffFault {
-    /// A malformed row that stops reading. The message, and what was expected.
+    /// A malformed row that stops reading, with the message and what was expected.
     Wrong(Box<(String, String)>),
-    /// A malformed row, skipped because reading continues past errors. The message, and what was expected.
+    /// A malformed row that is skipped because reading continues past errors, with the message and what was expected.
     Skipped(Box<(String, String)>),
-    /// The total number of corners, up to and including those of this face, exceeds this limit.
+    /// The total number of corners, including the corners of this face, exceeds this limit.
     Corners(u64),
-    /// An out-of-range vertex index, as in the file.
+    /// An out-of-range vertex index, as written in the file.
     Index(i64),
     /// A face without vertices.
     Short,
     /// An integer written as a decimal.
     Decimal,
-    /// Extra values at the end of a row: their number, and whether the row is a vertex.
+    /// Extra values at the end of a row, with their number and whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },
     /// The first face color in a chunk, which is dropped.
     Color,
@@ -41,20 +41,20 @@ pub(super) enum OffFault {
     Data,
 }
 
-/// Codes of flaws that are counted if they are not kept.
+/// Codes of flaws that are counted even if they are not kept.
 const COUNTED: [&str; 5] = ["index-out-of-range", "short-face", "extra-value", "decimal-integer", "malformed"];
 
 /// Flaws of a chunk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OffFlaws {
-    /// In text order.
+    /// The flaws that are kept, in text order.
     pub(super) kept: Vec<OffFlaw>,
     /// Number of flaws per code in [`COUNTED`].
     counts: [u64; COUNTED.len()],
 }
 
 impl OffFault {
-    /// Returns the index of the fault's code in [`COUNTED`]; `None` if it is not counted.
+    /// Returns the index of the fault's code in [`COUNTED`]; `None` if faults with this code are not counted.
     fn counted(&self) -> Option<usize> {
         match self {
             OffFault::Index(_) => Some(0),
@@ -66,7 +66,7 @@ impl OffFault {
         }
     }
 
-    /// Warning code.
+    /// Returns the warning code.
     pub(super) fn code(&self) -> &'static str {
         match self {
             OffFault::Wrong(_) | OffFault::Skipped(_) | OffFault::Corners(_) => "malformed",
@@ -97,7 +97,7 @@ impl OffFlaws {
         self.counts = [0; COUNTED.len()];
     }
 
-    /// Keeps a flaw, unless [`KEPT`] flaws with its code are already kept; the warning log has the same limit.
+    /// Keeps a flaw, unless [`KEPT`] flaws with its code have already been kept. The warning log has the same limit.
     pub(super) fn push(&mut self, flaw: OffFlaw) -> Result<()> {
         if let Some(kind) = flaw.what.counted() {
             self.counts[kind] += 1;

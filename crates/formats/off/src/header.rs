@@ -1,6 +1,6 @@
 //! Parses the OFF header: the keyword, and the numbers of vertices and faces.
 //!
-//! Processes chunks of text in order, line by line, up to the first row; `rows` continues from there.
+//! Processes chunks of text in order, line by line, up to the first row. `rows` continues from there.
 
 use super::lines;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
@@ -26,32 +26,32 @@ pub(super) struct OffForm {
 }
 
 impl OffForm {
-    /// Number of values per vertex, including alpha.
+    /// Returns the number of values per vertex, including alpha.
     pub(super) fn width(self) -> usize {
         self.uv() + 2 * usize::from(self.has_uvs)
     }
 
-    /// Index of the normal's first value in a vertex.
+    /// Returns the index of the normal's first value in a vertex.
     pub(super) fn normal(self) -> usize {
         if self.is_color_first { 7 } else { 3 }
     }
 
-    /// Index of the color's first value in a vertex.
+    /// Returns the index of the color's first value in a vertex.
     pub(super) fn color(self) -> usize {
         if self.is_color_first { 3 } else { 3 + 3 * usize::from(self.has_normals) }
     }
 
-    /// Index of the uv's first value in a vertex.
+    /// Returns the index of the uv's first value in a vertex.
     pub(super) fn uv(self) -> usize {
         3 + 3 * usize::from(self.has_normals) + 4 * usize::from(self.has_colors)
     }
 
-    /// Minimum number of values per vertex: alpha can be missing.
+    /// Returns the minimum number of values per vertex: alpha can be missing.
     pub(super) fn least_width(self) -> usize {
         self.width() - usize::from(self.has_colors)
     }
 
-    /// Returns the keyword for files with these vertices.
+    /// Returns the keyword for files with such vertices.
     pub(super) fn keyword(self) -> String {
         let part = |is_there: bool, part| if is_there { part } else { "" };
         let uvs = part(self.has_uvs, "ST");
@@ -87,7 +87,8 @@ pub(super) enum OffRow {
 }
 
 impl OffHeader {
-    /// Returns the kind of row `row`, and the number of rows of that kind from `row` on; `None` after the last row.
+    /// Returns the kind of row `row`, and the number of rows of this kind that start with it; `None` after the last
+    /// row.
     pub(super) fn row(&self, row: u64) -> Option<(OffRow, u64)> {
         match self.vertices.checked_sub(row) {
             Some(left) if left > 0 => Some((OffRow::Vertex, left)),
@@ -95,7 +96,7 @@ impl OffHeader {
         }
     }
 
-    /// Total number of rows.
+    /// Returns the total number of rows.
     pub(super) fn rows(&self) -> u64 {
         self.vertices + self.faces
     }
@@ -105,20 +106,20 @@ impl OffHeader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Keyword<'a> {
     form: OffForm,
-    /// `4` or `n`, which are not supported.
+    /// `4` or `n`. Neither is supported.
     dimensions: Option<&'static str>,
-    /// Digits directly after the keyword: the number of vertices.
+    /// The digits directly after the keyword, which are the number of vertices.
     rest: &'a [u8],
 }
 
-/// Strips a part of a keyword from the start of `word`. Case matters except in `OFF`: `n` is not `N`.
+/// Strips a part of a keyword from the start of `word`. Case matters, except in `OFF`: `n` is not `N`.
 fn strip_prefix<'w>(word: &'w [u8], part: &[u8]) -> Option<&'w [u8]> {
     let (start, rest) = word.split_at_checked(part.len())?;
     (start == part || part == b"OFF" && start.eq_ignore_ascii_case(part)).then_some(rest)
 }
 
 impl<'a> Keyword<'a> {
-    /// Parses a keyword at the start of a word, alone or before digits.
+    /// Parses a keyword at the start of a word, either alone or followed by digits.
     pub(super) fn of(word: &'a [u8]) -> Option<Keyword<'a>> {
         let mut rest = word;
         let [uvs, colors, normals, late_colors, late_uvs, four, any, is_keyword] =
@@ -129,7 +130,7 @@ impl<'a> Keyword<'a> {
                 }
                 None => false,
             });
-        // MeshLab uses a different order: `NCSTOFF`.
+        // MeshLab uses a different order, as in `NCSTOFF`.
         let is_twice = uvs && late_uvs || colors && late_colors || uvs && late_colors;
         let form = OffForm {
             has_normals: normals,
@@ -160,9 +161,9 @@ impl<'a> Keyword<'a> {
 /// Incremental parser of the header.
 #[derive(Default)]
 pub(super) struct OffHead {
-    /// Form declared by the keyword, if the counts are on a later line.
+    /// The form that the keyword declares, if the counts are on a later line.
     form: Option<OffForm>,
-    /// Number of line ends before the next line.
+    /// Number of line endings before the next line.
     lines: u64,
     pub(super) comments: Vec<String>,
 }
@@ -178,8 +179,8 @@ struct HeaderLine<'a> {
 }
 
 impl OffHead {
-    /// Parses the next part of the text, which is at `offset` in the file. Returns the header and the start of the line
-    /// after the header in `text`, or `None` if the header is incomplete.
+    /// Parses the next part of the text, which is at `offset` in the file. Returns the header, and the start of the
+    /// line after the header in `text`. Returns `None` if the header is incomplete.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -209,7 +210,7 @@ impl OffHead {
         try_push(&mut self.comments, try_string(&text)?, "comments")
     }
 
-    /// Parses a line; returns the header if it is complete.
+    /// Parses a line. Returns the header if it is now complete.
     fn line(&mut self, line: &HeaderLine<'_>, options: &ParseOptions) -> Result<Option<OffHeader>> {
         let mut words = lines::words(line.text, line.range.clone()).peekable();
         let Some(first) = words.peek().cloned() else { return Ok(None) };
@@ -236,7 +237,7 @@ impl OffHead {
         Ok(None)
     }
 
-    /// Creates the error for a file that ends in the header, after `end` bytes.
+    /// Creates the error for a file that ends within the header, after `end` bytes.
     pub(super) fn unfinished(&self, lines: u64, end: u64, file: &Arc<str>) -> Error {
         let message = if end == 0 { "the file is empty" } else { "unexpected end of file in the header" };
         let expected = match self.form {
@@ -296,7 +297,7 @@ impl HeaderLine<'_> {
         Err(diagnostic.into_error(ErrorKind::Unsupported))
     }
 
-    /// Parses the numbers of vertices, faces and edges; the last can be missing.
+    /// Parses the numbers of vertices, faces and edges. The number of edges can be missing.
     fn counts(
         &self,
         form: OffForm,

@@ -1,21 +1,21 @@
-//! Reads and writes OFF, the object file format of Geomview: vertices, then faces as vertex indices, as text.
+//! Reads and writes OFF, the object file format of Geomview: text with vertices, then faces as lists of vertex indices.
 //!
-//! Interpretation where the manual of Geomview is silent or files in the wild differ:
+//! Interpretation where Geomview's manual is silent or existing files differ:
 //!
 //! - The file starts with a keyword: `OFF`, with the optional prefixes `ST`, `C`, `N`, `4` and `n`, in this order.
-//!   Without a keyword, the file is a plain `OFF`. The numbers of vertices, faces and edges are on the same or on the
-//!   next line; the first number can follow `OFF` without a space, as in ModelNet's files. The number of edges is
+//!   Without a keyword, the file is a plain `OFF`. The numbers of vertices, faces and edges are on the same line or on
+//!   the next; the first number can follow `OFF` without a space, as in ModelNet's files. The number of edges is
 //!   ignored, and can be missing.
-//! - Each vertex and each face is on a line of its own; a file with other line breaks is read again, with a warning, if
-//!   its numbers form exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments up
-//!   to the line with the numbers of vertices and faces become comments of the scene.
-//! - A vertex has `x y z`, with `N` a normal, with `C` red, green, blue and optionally alpha, with `ST` texture
-//!   coordinates, in this order; the keywords `NCOFF` and `NCSTOFF`, which MeshLab writes, have the color before the
-//!   normal. Additional values on the line are dropped, with a warning.
-//! - Colors are from 0 to 255 if any of their values is 2 or more, and from 0 to 1 otherwise. This is decided for the
-//!   whole file, since a 1 could be either.
-//! - A face with two vertices is read as a line, and one with a single vertex as a point. Faces without vertices, and
-//!   the colors of faces, are dropped with a warning.
+//! - Each vertex and each face is on its own line. A file with other line breaks is read again, with a warning, if its
+//!   numbers form exactly the declared rows. Blank lines, and text after a `#` on a line, are ignored; comments up to
+//!   the line with the numbers of vertices and faces become comments of the scene.
+//! - A vertex has `x y z`, then with `N` a normal, with `C` red, green, blue and optionally alpha, and with `ST`
+//!   texture coordinates, in this order. With the keywords `NCOFF` and `NCSTOFF`, which MeshLab writes, the color comes
+//!   before the normal. Additional values on the line are dropped with a warning.
+//! - Colors are from 0 to 255 if any of their values is 2 or more, otherwise from 0 to 1. This is decided for the whole
+//!   file, because a 1 could mean either.
+//! - A face with two vertices is read as a line, and a face with one vertex as a point. Faces without vertices, and the
+//!   colors of faces, are dropped with a warning.
 //! - Messages count vertices and faces from 0, like indices. Data after the last face is dropped with a warning.
 //! - Files with four (`4`) or any number of dimensions (`n`), and binary files, are not supported.
 //! - OFF does not define an up axis, so the scene keeps the default axes: positions are converted to other formats

@@ -1,4 +1,4 @@
-//! Splits OFF text into lines and words, without comments; counts lines that are rows.
+//! Splits OFF text into lines and words, without comments, and counts the lines that are rows.
 //!
 //! `header` and `rows` interpret the words.
 
@@ -8,19 +8,19 @@ use std::ops::Range;
 /// Line counts of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LineCounts {
-    /// Line ends.
+    /// Number of line endings.
     pub(super) ends: u64,
-    /// Lines that are neither blank nor comments, including an unterminated last one.
+    /// Number of lines that are neither blank nor comments, including an unterminated last line.
     pub(super) rows: u64,
 }
 
 /// Bytes per early-exit check: the loop over a piece is branch-free, so it vectorizes.
 const PIECE: usize = 192;
 
-/// Counts the lines of a text that starts at a line start.
+/// Counts the lines of a text, which must start at the start of a line.
 ///
-/// Usually, all lines are rows, so that it suffices to count line ends, which needs no branches. If any line is empty,
-/// or starts with white space or a comment, each line is examined.
+/// Usually all lines are rows, so it suffices to count line endings, which needs no branches. If any line is empty, or
+/// starts with white space or a comment, each line is examined.
 pub(super) fn count(text: &[u8]) -> LineCounts {
     let ends = polyhaul_text::lines::count(text) as u64;
     let Some(last) = text.last() else { return LineCounts::default() };
@@ -32,7 +32,7 @@ pub(super) fn count(text: &[u8]) -> LineCounts {
     LineCounts { ends, rows }
 }
 
-/// Whether any line starts with white space or a comment, or is empty.
+/// Whether any line is empty, or starts with white space or a comment.
 fn has_odd_line(text: &[u8]) -> bool {
     if text.first().is_some_and(|&first| is_odd(first)) {
         return true;
@@ -40,7 +40,7 @@ fn has_odd_line(text: &[u8]) -> bool {
     let next_bytes = text.get(1..).unwrap_or_default();
     let mut pieces = text.chunks(PIECE).zip(next_bytes.chunks(PIECE));
     pieces.any(|(bytes, next)| {
-        // An LF after a CR belongs to the same line end.
+        // An LF after a CR is part of the same line ending.
         let is_odd_start = |(&byte, &next): (&u8, &u8)| {
             (byte == b'\n') & is_odd(next) | (byte == b'\r') & is_odd(next) & (next != b'\n')
         };
@@ -57,7 +57,7 @@ fn is_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Iterates over the lines of a text, without their ends.
+/// Iterates over the lines of a text, without their line endings.
 pub(super) fn ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -69,7 +69,7 @@ pub(super) fn ranges(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// Returns the start of the line after the one that ends at `end`.
+/// Returns the start of the line after the line that ends at `end`.
 pub(super) fn behind(text: &[u8], end: usize) -> usize {
     if text.get(end..).is_some_and(|rest| rest.starts_with(b"\r\n")) { end + 2 } else { end + 1 }
 }
@@ -85,7 +85,7 @@ fn comment_start(bytes: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'#', bytes).find(|&at| !is_special(at))
 }
 
-/// Iterates over the words of a line, up to the comment, if any.
+/// Iterates over the words of a line, up to its comment, if any.
 pub(super) fn words(text: &[u8], line: Range<usize>) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.get(line.clone()).unwrap_or_default();
     let end = line.start + comment_start(bytes).unwrap_or(bytes.len());

@@ -1,4 +1,4 @@
-//! Warns about everything in a scene that OFF cannot store; changes nothing.
+//! Warns about everything in a scene that OFF cannot store. Changes nothing.
 
 use super::writer::OffScene;
 use polyhaul_geometry::losses::{CHANGED_REMARKS, LeftOut, note_changed, note_left_out};
@@ -13,13 +13,13 @@ pub(super) struct OffChannels {
     pub(super) any: bool,
     /// Number of colors with an undefined channel (NaN).
     missing: u64,
-    /// Number of colors outside 0 to 1.
+    /// Number of colors with a channel outside 0 to 1.
     outside: u64,
-    /// Number of colors that are not exact as bytes.
+    /// Number of colors that bytes cannot represent exactly.
     rounded: u64,
-    /// Whether any color, as bytes, has a byte larger than 1.
+    /// Whether any color has a channel that is more than 1 as a byte.
     has_large_bytes: bool,
-    /// Whether the largest byte of any color is 1.
+    /// Whether any color has 1 as its largest byte.
     has_small_bytes: bool,
 }
 
@@ -43,13 +43,13 @@ impl OffChannels {
         channels
     }
 
-    /// Whether bytes would be mistaken for values from 0 to 1.
+    /// Whether a reader would mistake the bytes for values from 0 to 1.
     pub(super) fn is_ambiguous(&self) -> bool {
         self.has_small_bytes && !self.has_large_bytes
     }
 }
 
-/// Converts a channel from 0 to 1 to the nearest byte.
+/// Converts a channel, which is from 0 to 1, to the nearest byte.
 pub(super) fn color_byte(channel: f32) -> u8 {
     (channel * 255.0 + 0.5) as u8
 }
@@ -60,7 +60,7 @@ pub(super) fn note(off: &OffScene<'_>, channels: &OffChannels, warnings: &mut Wa
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let face_normals = |mesh: &Mesh| if mesh.normal_domain == Domain::Face { mesh.normals.len() } else { 0 };
     let has_normals = job.options.scene.normals;
-    // Points are written as faces of one corner.
+    // Points are written as faces with one corner.
     let kinds = homeless(job.parts, job.materials).into_iter().filter(|kind| kind.code != "left-out-points");
     let others = [
         ("left-out-normals", ["face normal", "face normals"], if has_normals { sum(&face_normals) } else { 0 }),

@@ -1,6 +1,6 @@
-//! Plans the rows of an OFF file, piece by piece: the source and the values of each line.
+//! Plans the rows of an OFF file, piece by piece: where each line comes from, and its values.
 //!
-//! A piece is a part's vertices, faces, lines or points. `writer` formats the text.
+//! A piece is the vertices, faces, lines or points of a part. `writer` formats the text.
 
 use super::header::OffForm;
 use super::losses::color_byte;
@@ -19,18 +19,18 @@ pub(super) struct OffPiece<'a> {
     pub(super) start: u64,
 }
 
-/// Source of rows. `base` is the index of the part's first vertex in the file.
+/// Where rows come from. `base` is the index of the part's first vertex in the file.
 #[derive(Clone, Copy)]
 pub(super) enum OffSource<'a> {
     Vertices(OffVertices<'a>),
-    /// Faces; `offsets` delimit the corners of each face.
+    /// Faces. `offsets` delimits the corners of each face.
     Faces {
         offsets: &'a [u32],
         corners: &'a [u32],
         base: u32,
         is_mirrored: bool,
     },
-    /// Edges of polylines; `offsets` delimit the corners of each polyline.
+    /// Edges of polylines. `offsets` delimits the corners of each polyline.
     Edges {
         offsets: &'a [u32],
         corners: &'a [u32],
@@ -53,13 +53,13 @@ pub(super) struct OffVertices<'a> {
     pub(super) as_bytes: bool,
 }
 
-/// Estimated bytes of a number with its separator.
+/// Estimated bytes of a number, including its separator.
 const NUMBER_BYTES: u64 = 10;
-/// Estimated bytes of an index with its separator.
+/// Estimated bytes of an index, including its separator.
 const INDEX_BYTES: u64 = 8;
 
 impl OffPiece<'_> {
-    /// Estimated bytes of text before a row.
+    /// Estimates the bytes of text before a row.
     pub(super) fn cost_before(&self, row: usize) -> u64 {
         let row = row as u64;
         match &self.source {
@@ -89,7 +89,7 @@ pub(super) fn offsets_of(elements: &Elements, range: Range<usize>) -> &[u32] {
 }
 
 impl OffVertices<'_> {
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub(super) fn count(&self) -> usize {
         self.part.mesh.positions.len() + self.split.map_or(0, |split| split.more.len())
     }
@@ -130,8 +130,8 @@ impl OffVertices<'_> {
         more.and_then(|more| self.split?.more.get(more)).map_or(row, |&position| position as usize)
     }
 
-    /// Returns the index of a vertex's value: of its position if values are per position, otherwise from `listed`;
-    /// `None` if the vertex has no value.
+    /// Returns the index of a vertex's value. It is the position index if values are per position, and otherwise comes
+    /// from `listed`; `None` if the vertex has no value.
     fn value(&self, row: usize, domain: Domain, listed: &[u32]) -> Option<usize> {
         match domain {
             Domain::Vertex => Some(self.position(row)),

@@ -1,9 +1,9 @@
 //! Reads OFF text into a scene, as a chunked pipeline job.
 //!
-//! The row number of a line depends on all lines before it. So the lines of a chunk are counted first; an ordered step
-//! numbers them, and finds the header in the first chunks. The lines are then parsed in parallel ([`super::rows`]);
-//! their values are assigned slots in order, and copied to the slots in parallel ([`super::arrays`]). This module does
-//! not interpret lines.
+//! The row index of a line depends on all lines before it. So the lines of a chunk are counted first; an ordered step
+//! determines the indices, and finds the header in the first chunks. The lines are then parsed in parallel
+//! ([`super::rows`]); their values are assigned slots in order and copied to the slots in parallel ([`super::arrays`]).
+//! This module does not interpret lines.
 
 use super::arrays::{OffArrays, OffColors, OffCounts};
 use super::flaw::{OffFault, OffFlaw};
@@ -29,9 +29,9 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Text bytes per chunk. The text and the values of a chunk fit in a core's private cache.
+/// Bytes of text per chunk. The text and the values of a chunk fit in a core's private cache.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Slot size as a multiple of the chunk size: the values of a vertex with single digits take twice the bytes of its
+/// Slot size as a multiple of the chunk size. The values of a vertex with single digits take twice as many bytes as its
 /// text.
 const SLOT_FACTOR: usize = 5;
 
@@ -39,7 +39,7 @@ const SLOT_FACTOR: usize = 5;
 pub struct OffFound {
     /// One mesh, and the comments of the header.
     pub scene: Scene,
-    /// Warnings about dropped and unusual parts of the file.
+    /// Warnings about dropped or unusual parts of the file.
     pub warnings: Warnings,
     /// Maximum number of threads used.
     pub threads: usize,
@@ -51,7 +51,7 @@ struct OffSlot {
     counts: LineCounts,
     /// Start of the rows in the padded text.
     body: usize,
-    /// Number of line ends before the chunk.
+    /// Number of line endings before the chunk.
     first_line: u64,
     /// Number of rows before the chunk.
     first_row: u64,
@@ -65,7 +65,7 @@ struct OffSlot {
 #[derive(Default)]
 struct OffState {
     head: OffHead,
-    /// Number of line ends so far.
+    /// Number of line endings so far.
     lines: u64,
     /// Number of rows so far.
     rows: u64,
@@ -81,7 +81,7 @@ struct OffState {
     is_noted: bool,
     /// Line of the first row with extra values.
     wide_line: Option<u64>,
-    /// File offset of the end of the text so far.
+    /// Offset in the file of the end of the text so far.
     end: u64,
     watch: PrecisionWatch,
     progress: ProgressSteps,
@@ -133,8 +133,8 @@ pub fn read(text: TextChunks<'_>, options: &ParseOptions) -> Result<OffFound> {
     }
 }
 
-/// Rewrites text whose rows are not one per line, and reads it. If that fails, too, or changes nothing, returns the
-/// original `error`. A request for double precision, cancellation and lack of memory are returned instead.
+/// Rewrites text that does not have one row per line, and reads it. If that fails too, or changes nothing, returns the
+/// original `error`. But a request for double precision, cancellation and out of memory are returned as they are.
 fn reflowed(source: Source<'_>, options: &ParseOptions, error: Error) -> Result<OffFound> {
     let changed = Arc::new(AtomicU64::new(0));
     let name = source.name().to_owned();
@@ -268,7 +268,7 @@ impl ChunkJob for OffJob<'_, '_> {
 
     fn publish(&self, slot: &mut OffSlot) -> Result<()> {
         let Some(header) = self.header.get() else { return Ok(()) };
-        // SAFETY: `place` assigned these slots to this chunk alone, and reserved them.
+        // SAFETY: `place` reserved these slots, and assigned them to this chunk alone.
         unsafe { self.arrays.publish(header.form, slot.before, &slot.rows)? };
         slot.rows.shrink(self.slot_bytes);
         slot.text.shrink(self.slot_bytes);
@@ -277,7 +277,7 @@ impl ChunkJob for OffJob<'_, '_> {
 }
 
 impl OffJob<'_, '_> {
-    /// Searches a chunk for the header; only the rows after the header are parsed later.
+    /// Searches a chunk for the header. Only the rows after the header are parsed later.
     fn find_header(&self, state: &mut OffState, slot: &mut OffSlot) -> Result<()> {
         slot.body = slot.text.end;
         slot.counts.rows = 0;
@@ -296,7 +296,7 @@ impl OffJob<'_, '_> {
         Ok(())
     }
 
-    /// Parses the rows of a chunk, whose faces may have up to `corners` corners in total.
+    /// Parses the rows of a chunk. Its faces may have up to `corners` corners in total.
     fn parse_rows(&self, corners: u64, slot: &mut OffSlot) -> Result<()> {
         let Some(header) = self.header.get() else { return Ok(()) };
         let chunk = OffChunk {
@@ -323,7 +323,7 @@ impl OffJob<'_, '_> {
         if let Some(header) = self.header.get() {
             let room = self.most_corners().saturating_sub(state.counts.corners as u64);
             if slot.rows.corners.len() as u64 > room {
-                // Parse again with the actual limit: faults before the face that exceeds it are reported first.
+                // Parse again with the actual limit, so that faults before the face that exceeds it are reported first.
                 self.parse_rows(room, slot)?;
             }
             let rows = &slot.rows;
@@ -361,7 +361,7 @@ impl OffJob<'_, '_> {
             let said = Diagnostic { excerpt: Some(placer.excerpt(*token)), ..flaw.describe(header) };
             let said = Diagnostic { place, ..said };
             match what {
-                // A single warning about all face colors follows at the end.
+                // All face colors are covered by a single warning at the end.
                 OffFault::Color if !self.options.faults.refuses(what.code()) => _ = state.color.get_or_insert(said),
                 OffFault::Data if state.is_noted => {}
                 _ => {
@@ -384,7 +384,7 @@ impl OffJob<'_, '_> {
         self.chunks.too_long(placer.place(text.len() as u32))
     }
 
-    /// Fails if the header or rows are missing.
+    /// Fails if the header is missing, or if rows are missing.
     fn check_end(&self, state: &OffState) -> Result<OffHeader> {
         let file = self.chunks.name();
         let Some(&header) = self.header.get() else { return Err(state.head.unfinished(state.lines, state.end, file)) };
@@ -399,7 +399,7 @@ impl OffJob<'_, '_> {
     }
 }
 
-/// Adds a hint that an earlier line had too many values: it may have contained several rows.
+/// Adds a hint that an earlier line had too many values, because it may have contained several rows.
 fn explained(error: Error, wide_line: Option<u64>) -> Error {
     match wide_line {
         Some(line) if error.kind() == ErrorKind::Malformed => {

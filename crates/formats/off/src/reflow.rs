@@ -1,8 +1,9 @@
-//! Rewrites text so that each row is on its own line. Changes only white space and comments.
+//! Rewrites text so that each row is on its own line. Only changes white space and comments.
 //!
-//! Numbers may be separated by any white space, including line ends; only the color of a face ends with its line. Lines
-//! are joined until they form exactly one row, and split if they form exactly several. Anything else is an error, since
-//! a missing number must not shift all others; only a vertex on a line of its own may have extra values.
+//! Numbers may be separated by any white space, including line endings; only the color of a face ends with its line.
+//! Lines are joined until they form exactly one row, and split if they form exactly several rows. Anything else is an
+//! error, because a missing number must not shift all numbers after it; only a vertex on its own line may have extra
+//! values.
 
 use super::header::{Keyword, OffForm};
 use super::lines;
@@ -17,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const BLOCK_BYTES: usize = 64 << 10;
 /// Maximum number of values in a face color.
 const MAX_COLOR_VALUES: usize = 4;
-/// Minimum number of corners of faces that share a line: fewer could be a color.
+/// Minimum number of corners for faces that share a line. The numbers of faces with fewer corners could be a color.
 const MIN_SHARED_CORNERS: u64 = 3;
 
-/// Part of the file that is being processed; for rows, with the number of rows left.
+/// The part of the file that is being processed; for rows, also the number of rows left.
 #[derive(Clone, Copy)]
 enum ReflowPart {
     /// Before the keyword.
@@ -40,7 +41,7 @@ pub(super) struct Reflow<'a> {
     max_line_bytes: usize,
     /// Input that does not form a complete line yet.
     input: Vec<u8>,
-    /// Output: complete rows from `start` on, and an incomplete one from `row` on.
+    /// Output: complete rows, starting at `start`, and an incomplete row, starting at `row`.
     out: Vec<u8>,
     start: usize,
     row: usize,
@@ -49,7 +50,7 @@ pub(super) struct Reflow<'a> {
     counts: [u64; 2],
     /// Whether the row started on an earlier line.
     is_joined: bool,
-    /// Number of the row's words on earlier lines.
+    /// Number of words of the row on earlier lines.
     earlier_words: usize,
     /// Number of rows that were joined or split.
     changed: Arc<AtomicU64>,
@@ -112,7 +113,7 @@ impl<'a> Reflow<'a> {
         Ok(())
     }
 
-    /// Processes a line, whose text ends at `end`, before the line end.
+    /// Processes a line, including its line ending. Its text ends at `end`.
     fn line(&mut self, line: &[u8], end: usize) -> io::Result<()> {
         let at = self.out.len();
         self.is_joined = self.row < at;
@@ -126,14 +127,14 @@ impl<'a> Reflow<'a> {
             self.earlier_words = 0;
         } else {
             self.earlier_words = words.len();
-            // Replace a comment after the last word, and the line end, with spaces.
+            // Replace a comment after the last word, and the line ending, with spaces.
             let from = words.last().map_or(at, |word| word.end);
             self.out[from..].fill(b' ');
         }
         Ok(())
     }
 
-    /// Processes the words of a row so far; returns whether the row is complete.
+    /// Processes the words that a row has so far. Returns whether the row is complete.
     fn take(&mut self, words: &[Range<usize>]) -> io::Result<bool> {
         match self.part {
             ReflowPart::Start => self.keyword(words),
@@ -165,7 +166,7 @@ impl<'a> Reflow<'a> {
         let numbers = words.iter().take(2).map(|word| number::u64(&self.out[word.clone()]).ok());
         let numbers: Vec<u64> = numbers.collect::<Option<_>>().ok_or_else(|| misfit("a count is not a number"))?;
         let [vertices, faces] = numbers[..] else { return Ok(false) };
-        // The number of edges may be on its own line, or missing.
+        // The number of edges may be on its own line or missing.
         let waits = self.is_joined && words.len() == 2;
         if waits {
             return Ok(false);
@@ -192,7 +193,7 @@ impl<'a> Reflow<'a> {
         }
     }
 
-    /// Ends a row before the word at `at`.
+    /// Ends a row before the word that starts at `at`.
     fn divide(&mut self, at: usize) {
         self.out[at - 1] = b'\n';
         self.changed.fetch_add(1, Ordering::Relaxed);
@@ -213,7 +214,7 @@ impl<'a> Reflow<'a> {
             words.len().is_multiple_of(*width) || left > 1 && words.len() >= all_rows
         };
         let Some(width) = widths.into_iter().find(is_whole) else {
-            // A joined row must have exactly the values of a vertex; a row on its own line may have extra values.
+            // A joined row must have exactly as many values as a vertex; a row on its own line may have extra values.
             return if words.len() < width { Ok(false) } else { self.lone_vertex(left) };
         };
         while words.len() > width && left > 1 {
@@ -234,7 +235,7 @@ impl<'a> Reflow<'a> {
         Ok(true)
     }
 
-    /// Accepts a vertex with extra values, which are dropped later.
+    /// Accepts a vertex with extra values. They are dropped later.
     fn lone_vertex(&mut self, left: u64) -> io::Result<bool> {
         if self.is_joined {
             return Err(misfit("lines do not form a vertex"));
@@ -266,7 +267,7 @@ impl<'a> Reflow<'a> {
         }
     }
 
-    /// Whether words form only complete faces, at most `left`, with enough corners that none can be a color.
+    /// Whether words form only complete faces, at most `left` of them, each with too many corners to be a color.
     fn are_faces(&self, mut words: &[Range<usize>], left: u64) -> bool {
         let mut count = 0;
         while let Some(first) = words.first() {

@@ -3,7 +3,7 @@
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Array, Domain, Elements, Mesh};
 
-/// Removes vertices, given by their sorted indices, and the elements that use them; returns the number of removed
+/// Removes vertices, given by their sorted indices, and the elements that use them. Returns the number of removed
 /// elements.
 pub(super) fn drop_vertices(mesh: &mut Mesh, vertices: &[u64]) -> Result<u64> {
     let is_bad = |vertex: u32| vertices.binary_search(&u64::from(vertex)).is_ok();
@@ -40,7 +40,7 @@ fn keep<T: Copy>(values: &mut Array<T>, is_bad: impl Fn(u32) -> bool) -> Result<
     Ok(())
 }
 
-/// Removes elements that use a bad vertex; returns their number.
+/// Removes elements that use a bad vertex. Returns how many were removed.
 fn drop_elements(elements: &mut Elements, is_bad: impl Fn(u32) -> bool) -> Result<u64> {
     if !elements.corner_positions.iter().any(|&corner| is_bad(corner)) {
         return Ok(0);

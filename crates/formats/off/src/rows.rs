@@ -1,7 +1,7 @@
-//! Parses a chunk of OFF text into values: runs of plain lines in batches, all others word by word.
+//! Parses a chunk of OFF text into values: runs of plain lines in batches, all other lines word by word.
 //!
-//! The row number of a chunk's first line is known beforehand, and thus whether each line is a vertex or a face. Values
-//! are copied to the final arrays once their slots are reserved: see `arrays`.
+//! The row index of a chunk's first line is known beforehand, and thus whether each line is a vertex or a face. Values
+//! are copied to the final arrays once slots are reserved for them: see `arrays`.
 
 use super::arrays::MIN_BYTE_COLOR;
 use super::flaw::{OffFault, OffFlaw, OffFlaws};
@@ -22,7 +22,7 @@ use polyhaul_text::parse::tokens;
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
-/// Marks a missing alpha; no text parses to this NaN.
+/// Marks a missing alpha. No text is parsed as this NaN.
 pub(super) const NO_ALPHA: f32 = f32::from_bits(0x7FC0_0FF0);
 
 /// Maximum number of values in a face color.
@@ -41,15 +41,15 @@ pub(super) struct OffChunk<'a> {
     pub(super) start: usize,
     /// End of the rows in `padded`.
     pub(super) end: usize,
-    /// Row number of the first line.
+    /// Row index of the first line.
     pub(super) first_row: u64,
     /// Whether malformed rows are skipped.
     pub(super) skips_rows: bool,
-    /// Maximum number of corners of the chunk's faces, and the limit to report.
+    /// Maximum number of corners for the chunk's faces, and the limit to report.
     pub(super) corners: (u64, u64),
 }
 
-/// Parsed lines of a chunk. The memory is pooled.
+/// Parsed lines of a chunk. Its memory is reused.
 #[derive(Default)]
 pub(super) struct OffRows {
     /// Numbers of all vertices, row by row, followed by unused elements.
@@ -59,7 +59,7 @@ pub(super) struct OffRows {
     /// Precision that positions lose as 32-bit floats.
     pub(super) loss: DigitLoss,
     pub(super) vertices: usize,
-    /// End of each face's corners in `corners`.
+    /// End of each face's corners, as an index in `corners`.
     pub(super) ends: Vec<u32>,
     pub(super) corners: Vec<u32>,
     pub(super) lines: Vec<[u32; 2]>,
@@ -71,17 +71,17 @@ pub(super) struct OffRows {
     pub(super) colored: u64,
     /// Whether parsing stops: after a fatal flaw, after the last row, or at a loss of precision that ends the pass.
     is_over: bool,
-    /// Integers of a window.
+    /// Integers in a window.
     integers: Vec<i32>,
     /// Range of the window's tokens that `integers` covers.
     known: Range<usize>,
-    /// Numbers of vertices without alpha.
+    /// Numbers of vertices that lack alpha.
     short_rows: Vec<f32>,
     /// Numbers of vertices in double precision.
     doubles: Vec<f64>,
     /// Whether any color lacks alpha.
     pub(super) lack_alpha: bool,
-    /// Whether any color value shows that all are from 0 to 255.
+    /// Whether any color value shows that color values are from 0 to 255.
     pub(super) are_bytes: bool,
 }
 
@@ -91,7 +91,7 @@ impl OffRows {
         self.values.get(..self.vertices * form.width()).unwrap_or_default()
     }
 
-    /// Returns the bounds of the vertices.
+    /// Returns the bounds of the positions.
     pub(super) fn bounds(&self, form: OffForm) -> Option<Bounds> {
         let rows = self.values(form).chunks_exact(form.width());
         rows.filter_map(|row| Bounds::of(&[[row[0], row[1], row[2]]])).reduce(Bounds::union)
@@ -107,7 +107,7 @@ impl OffRows {
         form.has_colors && rows.any(|row| row[form.color()..][..4].iter().any(|value| *value >= MIN_BYTE_COLOR))
     }
 
-    /// Frees the memory if an unusually long line made it large, because each slot is budgeted at `slot_bytes`.
+    /// Frees the memory if an unusually long line made it large, because the budget of a slot is `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         if 4 * (self.values.len() + self.corners.capacity() + self.ends.capacity()) > 4 * slot_bytes {
             *self = OffRows::default();
@@ -127,7 +127,7 @@ impl OffRows {
         self.lack_alpha = false;
     }
 
-    /// Parses the rows of a chunk, until a flaw stops reading or a loss of precision ends the pass.
+    /// Parses the rows of a chunk until a flaw stops reading, or a loss of precision ends the pass.
     pub(super) fn parse(&mut self, chunk: OffChunk<'_>, index: &mut Index) -> Result<()> {
         self.clear();
         self.loss = chunk.precision.loss();
@@ -145,20 +145,20 @@ impl OffRows {
             } else {
                 at = self.window(chunk, Window { padded: chunk.padded, index, level }, &mut row)?;
             }
-            // The file will be reread in double precision.
+            // The file will be read again in double precision.
             self.is_over |= self.loss.short > 0 && chunk.precision.is_over_at_loss();
         }
         self.are_bytes = self.has_byte_colors(chunk.header.form);
         Ok(())
     }
 
-    /// Parses the lines of a window; returns the start of the line after the last one.
+    /// Parses the lines of a window. Returns the start of the line after the last parsed line.
     fn window(&mut self, chunk: OffChunk<'_>, window: Window<'_>, row: &mut u64) -> Result<usize> {
         let index = window.index;
         let line_count = index.lines().len();
         let is_plain = !window.has_slash(0..window.tokens(line_count - 1).end);
         self.known = 0..0;
-        // `alike`: number of lines, from `line` on, that are known to have the same number of words.
+        // `alike`: number of lines, starting at `line`, that are known to have the same number of words.
         let mut line = 0;
         let mut alike = 0;
         while line < line_count && index.line_start(line) < chunk.end && !self.is_over {
@@ -189,8 +189,8 @@ impl OffRows {
         Ok(index.line_start(line))
     }
 
-    /// Parses lines that have as many words as a vertex, while all words are plain numbers; returns the number of lines
-    /// parsed.
+    /// Parses lines that have as many words as a vertex, as long as all words are plain numbers. Returns the number of
+    /// lines parsed.
     fn plain_vertices(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let form = chunk.header.form;
         if lines.is_empty() {
@@ -231,7 +231,7 @@ impl OffRows {
         Ok(rows)
     }
 
-    /// Parses face lines while all words are plain integers in range; returns the number of lines parsed.
+    /// Parses face lines as long as all words are plain integers in range. Returns the number of lines parsed.
     fn plain_faces(&mut self, chunk: OffChunk<'_>, window: Window<'_>, lines: Range<usize>) -> Result<usize> {
         let first = window.tokens(lines.start).start;
         let last = window.tokens(lines.end - 1).end;
@@ -245,8 +245,8 @@ impl OffRows {
         self.corners.try_reserve(integers.len())?;
         self.ends.try_reserve(lines.len())?;
         let room = usize::try_from(chunk.corners.0).unwrap_or(usize::MAX);
-        // Plain integers have up to 8 digits, so valid indices are below 2^31. Negative ones, as `u32`, are not, so one
-        // comparison rejects both negative and too large indices.
+        // Plain integers have up to 8 digits, so valid indices are below 2^31. Negative indices, as `u32`, are not, so
+        // one comparison rejects both negative indices and indices that are too large.
         let vertices = chunk.header.vertices.min(1 << 31) as u32;
         let mut taken = 0;
         for line in lines {
@@ -257,7 +257,7 @@ impl OffRows {
             else {
                 break;
             };
-            // The first face with a color is left to the line parser, which locates it.
+            // The first face with a color is left to the slow path, which locates the color.
             let is_odd_color = !color.is_empty() && (color.len() > MAX_COLOR_VALUES || self.colored == 0);
             let is_whole = indices.iter().fold(true, |is_whole, &index| is_whole & ((index as u32) < vertices));
             if !is_whole || is_odd_color || self.corners.len() + indices.len() > room {
@@ -282,7 +282,7 @@ impl OffRows {
         Ok(taken)
     }
 
-    /// Parses a line of any kind; returns whether it is a row.
+    /// Parses any line. Returns whether it is a row.
     fn line(&mut self, chunk: OffChunk<'_>, line: Range<usize>, row: u64) -> Result<bool> {
         let words = || lines::words(chunk.padded, line.clone());
         let Some(first) = words().next() else { return Ok(false) };
@@ -304,7 +304,7 @@ impl OffRows {
         self.flaws.push(OffFlaw { what, token, row })
     }
 
-    /// Records the fault of a word or a line, which stops reading unless malformed rows are skipped.
+    /// Records the fault of a word or a line. It stops reading, unless malformed rows are skipped.
     fn wrong(
         &mut self,
         chunk: OffChunk<'_>,
@@ -422,7 +422,7 @@ impl OffRows {
                 Some(index) if u64::try_from(index).is_ok_and(|index| index < vertices) => {
                     try_push(&mut self.corners, index as u32, "corners")?;
                 }
-                // Report one index per face; the whole face is dropped.
+                // Only one index per face is reported, because the whole face is dropped.
                 Some(_) if !is_whole => {}
                 Some(index) => {
                     is_whole = false;
@@ -448,7 +448,7 @@ impl OffRows {
         self.add_face(chunk, start, first, row)
     }
 
-    /// Parses an integer, possibly written as a decimal.
+    /// Parses an integer, which may be written as a decimal.
     fn integer(&mut self, chunk: OffChunk<'_>, word: &Range<usize>, row: u64) -> Result<Option<i64>> {
         const MAX: f64 = 9_007_199_254_740_992.0;
         let text = &chunk.padded[word.clone()];
@@ -462,8 +462,8 @@ impl OffRows {
         Ok(Some(value as i64))
     }
 
-    /// Parses the color after the indices of a face; returns `false` if a word is not a number, so that the line is not
-    /// a face.
+    /// Parses the color after the indices of a face. Returns `false` if a word is not a number, which makes the line
+    /// invalid.
     fn color(&mut self, chunk: OffChunk<'_>, words: impl Iterator<Item = Range<usize>>, row: u64) -> Result<bool> {
         let mut count = 0;
         let mut first = None;
@@ -489,7 +489,8 @@ impl OffRows {
         Ok(true)
     }
 
-    /// Completes a face with the corners from `start` on; with two corners it becomes a line, with one a point.
+    /// Completes a face with the corners starting at `start`. With two corners, it becomes a line, and with one corner,
+    /// a point.
     fn add_face(&mut self, chunk: OffChunk<'_>, start: usize, first: Range<usize>, row: u64) -> Result<()> {
         match self.corners[start..] {
             [] => return self.flaw(chunk, OffFault::Short, first, row),
@@ -519,8 +520,8 @@ fn span(mut words: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     first.start..words.last().map_or(first.end, |last| last.end)
 }
 
-/// Returns the number of consecutive lines, from `line` on, with the same number of words, if that is the number of
-/// values of a vertex; otherwise 0.
+/// Returns how many lines in a row, starting at `line`, have the same number of words, if this number is valid for a
+/// vertex; otherwise 0.
 fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
     let count = window.tokens(line).len();
     if !(form.least_width()..=form.width()).contains(&count) {
@@ -529,7 +530,7 @@ fn alike_lines(form: OffForm, window: Window<'_>, line: usize) -> usize {
     (line..window.index.lines().len()).take_while(|&line| window.tokens(line).len() == count).count()
 }
 
-/// Fills a row from one without alpha; marks its alpha, at index `alpha`, as missing.
+/// Fills a row from a row without alpha. Marks the alpha, at index `alpha`, as missing.
 fn with_alpha(row: &mut [f32], short: &[f32], alpha: usize) {
     row[..alpha].copy_from_slice(&short[..alpha]);
     row[alpha] = NO_ALPHA;

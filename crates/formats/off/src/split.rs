@@ -2,8 +2,8 @@
 //!
 //! An OFF vertex has one value per attribute, so a position whose corners differ becomes several vertices. Each
 //! position keeps its index and the values of its first corner; vertices with other combinations of values follow after
-//! all positions. So references to positions (lines, points) remain valid, and positions without corners are kept.
-//! [`polyhaul_geometry::vertices`] determines the distinct vertices.
+//! all positions. So references to positions (from lines and points) remain valid, and positions without corners are
+//! kept. [`polyhaul_geometry::vertices`] determines the distinct vertices.
 
 use polyhaul_geometry::corners::face_of_corners;
 use polyhaul_geometry::vertices::{Vertices, VerticesStream};
@@ -12,24 +12,24 @@ use polyhaul_model::options::SceneWriteOptions;
 use polyhaul_model::{Domain, Mesh, NONE};
 use polyhaul_pipeline::options::RunOptions;
 
-/// The vertices of a mesh whose corners have their own normals or uvs.
+/// The vertices of a mesh that has per-corner normals or uvs.
 pub(super) struct OffSplit {
     /// Position index of each vertex that was added after the positions.
     pub(super) more: Vec<u32>,
-    /// Index of each vertex's normal, [`NONE`] for none; empty if normals are not per corner.
+    /// Index of each vertex's normal, or [`NONE`]; empty if normals are not per corner.
     pub(super) normals: Vec<u32>,
-    /// Index of each vertex's uv, likewise.
+    /// Index of each vertex's uv, or [`NONE`]; empty if uvs are not per corner.
     pub(super) uvs: Vec<u32>,
-    /// Vertex of each corner.
+    /// Vertex index of each corner.
     pub(super) corners: Vec<u32>,
 }
 
-/// A corner attribute.
+/// A per-corner attribute.
 #[derive(Clone, Copy)]
 struct CornerSource<'a> {
     /// Keys that distinguish corners.
     stream: VerticesStream<'a>,
-    /// Index of each corner's value; `None` if each corner has its own.
+    /// Index of each corner's value; `None` if each corner has its own value.
     places: Option<&'a [u32]>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> CornerSource<'a> {
         (!listed.is_empty()).then_some(CornerSource { stream: VerticesStream::Listed(listed), places: Some(listed) })
     }
 
-    /// Returns the index of each vertex's value; `first` is the first corner of each vertex.
+    /// Returns the index of each vertex's value. `first` has the first corner of each vertex.
     fn places(self, first: &[u32]) -> Result<Vec<u32>> {
         let mut places = Vec::new();
         places.try_reserve_exact(first.len())?;
@@ -64,7 +64,7 @@ impl<'a> CornerSource<'a> {
 }
 
 impl OffSplit {
-    /// Splits the vertices of a mesh; `None` if neither normals nor uvs are per corner.
+    /// Splits the vertices of a mesh. Returns `None` if neither normals nor uvs are per corner.
     pub(super) fn of(mesh: &Mesh, options: &SceneWriteOptions, run: &RunOptions) -> Result<Option<OffSplit>> {
         let faces = &mesh.faces;
         let has_normals = has_vertex_normals(mesh, options);

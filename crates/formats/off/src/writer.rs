@@ -1,7 +1,7 @@
 //! Writes meshes as OFF: the header, then pages of lines.
 //!
-//! All vertices come first, then all faces, then lines and points as faces with two corners and one. `plan` determines
-//! the lines; this module formats them.
+//! All vertices come first, then all faces, then lines as faces with two corners, and points as faces with one corner.
+//! `plan` determines the lines; this module formats them.
 
 use super::header::OffForm;
 use super::losses;
@@ -23,7 +23,7 @@ use std::ops::Range;
 
 /// Approximate bytes per page, and thus per `write` call.
 const PAGE_BYTES: usize = 512 << 10;
-/// Vertices per batch.
+/// Number of vertices per batch.
 const BLOCK: usize = 128;
 /// Maximum number of values per vertex.
 const MAX_VALUES: usize = 12;
@@ -31,7 +31,7 @@ const MAX_VALUES: usize = 12;
 /// A scene to write as OFF.
 pub(crate) type Job<'a> = parts::PartsJob<'a, ()>;
 
-/// Writes all meshes of a scene as one.
+/// Writes all meshes of a scene as a single mesh.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] for more than 2^32 - 2 vertices or faces, [`ErrorKind::Unsupported`] for losses if the job is
@@ -62,7 +62,7 @@ fn splits(job: &Job<'_>) -> Result<Vec<Option<OffSplit>>> {
     Ok(splits)
 }
 
-/// The vertices of a part, and the index of the first one in the file.
+/// The vertices of a part, and the index of its first vertex in the file.
 struct OffHome<'a> {
     vertices: OffVertices<'a>,
     base: u32,
@@ -89,7 +89,7 @@ impl<'a> OffScene<'a> {
             has_uvs: job.options.scene.uv && homes(job.parts).any(|part| !part.mesh.uvs.is_empty()),
             is_color_first: false,
         };
-        // Ambiguous bytes are written as floats: a reader could not distinguish them from values of 0 and 1.
+        // Ambiguous bytes are written as floats, because a reader could not distinguish them from values from 0 to 1.
         let as_bytes = !job.options.scene.float_colors && !channels.is_ambiguous();
         let mut off = OffScene { job, form, as_bytes, homes: Vec::new(), home_of_part: Vec::new(), vertex_count: 0 };
         for (place, part) in paced(job.parts).enumerate() {
@@ -105,7 +105,7 @@ impl<'a> OffScene<'a> {
         Ok(off)
     }
 
-    /// Returns the sources of all rows, with their numbers of rows: vertices, then faces, lines and points.
+    /// Returns the sources of all rows, each with its number of rows: vertices, then faces, lines and points.
     fn sources(&self) -> Result<Vec<(OffSource<'a>, usize)>> {
         let mut sources = Vec::new();
         for home in paced(&self.homes) {
@@ -193,7 +193,7 @@ impl<'a> OffWritePages<'a> {
         Ok(pages)
     }
 
-    /// Memory budget of a slot in bytes: its text can be longer than estimated, and its memory grows by doubling.
+    /// Memory budget of a slot in bytes. Its text can be longer than estimated, and its memory grows by doubling.
     fn slot_bytes(&self) -> usize {
         usize::try_from(3 * self.page_cost.max(PAGE_BYTES as u64 / 2)).unwrap_or(usize::MAX)
     }
@@ -248,7 +248,7 @@ impl Pages for OffWritePages<'_> {
 }
 
 impl OffWritePages<'_> {
-    /// Writes vertices whose positions have double precision; the other numbers are from `values`.
+    /// Writes vertices whose positions have double precision. The other numbers come from `values`.
     fn exact(&self, vertices: &OffVertices<'_>, rows: Range<usize>, values: &[f32], out: &mut Out) -> Result<()> {
         let form = vertices.form;
         let colors = form.color()..form.color() + 4;
@@ -297,8 +297,8 @@ impl OffWritePages<'_> {
     }
 }
 
-/// Writes lines of numbers with the fewest digits that read back as the same numbers; bytes are written without a
-/// decimal point.
+/// Writes lines of numbers with the minimum number of digits that read back as the same numbers. Bytes are written
+/// without a decimal point.
 fn shortest(values: &[f32], width: usize, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(width, b' ', [b"\n"]);
     let mut written = 0;
@@ -330,7 +330,7 @@ fn fixed_rows<const N: usize>(values: &[f32], digits: usize, out: &mut Out) -> R
     })
 }
 
-/// Like `fixed`, with colors as bytes.
+/// Like `fixed`, but with colors as bytes.
 fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<()> {
     let colors = form.color()..form.color() + 4;
     let mut rows = values.chunks_exact(form.width()).peekable();
@@ -354,7 +354,7 @@ fn mixed(values: &[f32], form: OffForm, digits: usize, out: &mut Out) -> Result<
     })
 }
 
-/// Writes faces; `offsets` delimit the corners of each face.
+/// Writes faces. `offsets` delimits the corners of each face.
 fn faces(offsets: &[u32], corners: &[u32], base: u32, is_mirrored: bool, out: &mut Out) -> Result<()> {
     let three = IndexLine::new(b"3");
     let four = IndexLine::new(b"4");
@@ -377,7 +377,7 @@ fn faces(offsets: &[u32], corners: &[u32], base: u32, is_mirrored: bool, out: &m
     })
 }
 
-/// Writes a face with any number of corners. Mirroring reverses the corners except the first.
+/// Writes a face with any number of corners. Mirroring reverses all corners except the first.
 fn polygon(page: &mut Page<'_>, face: &[u32], base: u32, is_mirrored: bool) {
     page.u32(face.len() as u32);
     let mut corner = |corner: u32| {
@@ -387,7 +387,7 @@ fn polygon(page: &mut Page<'_>, face: &[u32], base: u32, is_mirrored: bool) {
     };
     let Some((&first, others)) = face.split_first() else { return page.byte(b'\n') };
     corner(first);
-    // Stop when the page is full, in case the face is long.
+    // Stop when the page is full, because the face may be long.
     if is_mirrored {
         others.iter().rev().all(|&other| corner(other));
     } else {

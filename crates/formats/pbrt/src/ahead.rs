@@ -1,9 +1,9 @@
-//! Parses the numbers of lists longer than a piece in advance, on the workers that read them.
+//! Parses the numbers of lists that are longer than a piece in advance, on the workers that read them.
 //!
-//! A share of a file without a directive is nearly always part of one list. The value of a number does not depend on
-//! the preceding text if it is a list element, but only [`super::parse`] finds out whether it is. It uses these numbers
-//! where it would have parsed them itself; elsewhere (in a comment, or a list of another type), it parses the whole
-//! text again.
+//! A part of a file without a directive is nearly always inside one list. If a number is a list element, its value does
+//! not depend on the preceding text, but only [`super::parse`] finds out whether it is one. It uses the parsed numbers
+//! where it would have parsed the same text itself; otherwise (in a comment, or in a list of another type), it parses
+//! the whole text again.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::chunk::ParsedAhead;
@@ -14,7 +14,7 @@ use polyhaul_text::parse::positions::DigitLoss;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Minimum count of numbers to parse in advance.
+/// Minimum number of numbers to parse in advance.
 const MIN_NUMBERS: usize = 64;
 /// Typical bytes of a number and its separator, for the first allocation.
 pub(super) const NUMBER_BYTES: usize = 8;
@@ -23,7 +23,7 @@ pub(super) const NUMBER_BYTES: usize = 8;
 pub(super) struct AheadNumbers {
     values: AheadValues,
     loss: DigitLoss,
-    /// Number of line ends in their text, and bytes after the last one.
+    /// Number of line feeds in their text, and number of bytes after the last one.
     pub(super) lines: u32,
     pub(super) tail: usize,
     pool: Arc<AheadPool>,
@@ -35,7 +35,7 @@ enum AheadValues {
     Integers(Vec<i32>),
 }
 
-/// Vectors for reuse: without a pool, the numbers of every long list would fault in fresh memory twice.
+/// Vectors for reuse. Without a pool, the numbers of every long list would cause page faults twice.
 #[derive(Default)]
 pub(super) struct AheadPool {
     floats: AheadVectors<f32>,
@@ -58,8 +58,8 @@ impl AheadNumbers {
         self.loss
     }
 
-    /// Appends the numbers to a list of floats that about `later` more will follow; always returns `true`. Converting
-    /// an integer yields the same float as parsing its digits.
+    /// Appends the numbers to a list of floats, to which about `later` more will be appended. Always returns `true`:
+    /// converting an integer yields the same float as parsing its digits.
     pub(super) fn floats(&self, out: &mut Vec<f32>, later: usize) -> Result<bool> {
         match &self.values {
             AheadValues::Floats(values) => huge::extend(out, values, later)?,
@@ -71,7 +71,7 @@ impl AheadNumbers {
         Ok(true)
     }
 
-    /// Appends the numbers to a list of integers; returns `false` if they are floats.
+    /// Appends the numbers to a list of integers. Returns `false` if they are floats.
     pub(super) fn integers(&self, out: &mut Vec<i32>, later: usize) -> Result<bool> {
         let AheadValues::Integers(values) = &self.values else { return Ok(false) };
         huge::extend(out, values, later)?;
@@ -111,8 +111,8 @@ impl<T> AheadVectors<T> {
 }
 
 impl AheadPool {
-    /// Parses the numbers in `range`: from the first that starts in it to the last that ends in it, or to another
-    /// token. `None` if there are fewer than [`MIN_NUMBERS`], or if the next token may be a directive.
+    /// Parses the numbers in `range`, from the first number that starts in it to the last number that ends in it or to
+    /// another token. Returns `None` if there are fewer than [`MIN_NUMBERS`], or if the next token may be a directive.
     pub(super) fn numbers(self: &Arc<Self>, text: &[u8], range: Range<usize>) -> Option<ParsedAhead> {
         let share = text.get(range.clone())?;
         // The first number may start before the range.
@@ -124,7 +124,7 @@ impl AheadPool {
         }
         let mut loss = DigitLoss::default();
         let (values, stop) = self.integers(text, start..end).or_else(|| self.floats(text, start..end, &mut loss))?;
-        // A capital after white space may start a directive, so it must stay in the text.
+        // A capital letter after white space may start a directive, so it must stay in the text.
         let next = text.get(stop..range.end)?.iter().find(|&&byte| !is_blank(byte));
         if next.is_some_and(u8::is_ascii_uppercase) {
             return None;
@@ -139,12 +139,12 @@ impl AheadPool {
         (numbers.len() >= MIN_NUMBERS).then(|| ParsedAhead { range: start..stop, values: Box::new(numbers) })
     }
 
-    /// Parses numbers up to another token; `None` unless all are integers.
+    /// Parses numbers up to another token. Returns `None` unless all are integers.
     fn integers(&self, text: &[u8], range: Range<usize>) -> Option<(AheadValues, usize)> {
         let mut values = self.integers.take(range.len())?;
         let stop = Lists::new(text, range.end, Level::best()).i32s(range.start, &mut values)?.offset;
         let stop = stop.min(range.end);
-        // If the next token may be a number, the list has floats.
+        // If the next token may be a number, the list contains floats.
         let is_end = stop == range.end || text.get(stop).is_some_and(|&byte| ends_token(byte) || byte == b'#');
         // A negative zero keeps its sign only as a float.
         if !is_end || memchr::memmem::find(&text[range.start..stop], b"-0").is_some() {
@@ -154,7 +154,7 @@ impl AheadPool {
         Some((AheadValues::Integers(values), stop))
     }
 
-    /// Parses numbers as floats, up to another token.
+    /// Parses numbers as floats up to another token.
     fn floats(&self, text: &[u8], range: Range<usize>, loss: &mut DigitLoss) -> Option<(AheadValues, usize)> {
         let mut values = self.floats.take(range.len())?;
         let stop = Lists::new(text, range.end, Level::best()).coordinates(range.start, &mut values, loss)?.offset;
@@ -162,7 +162,7 @@ impl AheadPool {
     }
 }
 
-/// Returns whether an integer is not exact as a 32-bit float.
+/// Returns whether a 32-bit float cannot represent an integer exactly.
 fn is_between_floats(value: i32) -> bool {
     f64::from(value as f32) != f64::from(value)
 }

@@ -1,4 +1,5 @@
-//! Finds borders, where text may be split: lines that start with a directive, regardless of the preceding text.
+//! Finds borders, where text may be split: the starts of lines that start with a directive, regardless of the preceding
+//! text.
 //!
 //! An operand at the start of a line never looks like a directive: operands are numbers, quoted strings, brackets,
 //! `true`, `false`, and the three words that [`starts_directive`] excludes. A quoted string ends on its line, so a
@@ -6,15 +7,15 @@
 
 use polyhaul_pipeline::chunk::Borders;
 
-/// Maximum number of blanks before a directive at a border. Lines with more are just not used as borders.
+/// Maximum number of blanks before a directive at a border. Lines with more blanks are not used as borders.
 const MAX_BLANKS: usize = 32;
 /// Bytes that distinguish a directive from an operand.
 const WORD: usize = 2;
 
 pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MAX_BLANKS + WORD + 1 };
 
-/// Returns whether a word starts a directive: a capital followed by another letter, except for the operands of that
-/// form (`All`, `StartTime`, `EndTime`).
+/// Returns whether a word starts a directive: an uppercase letter followed by another letter, except for the operands
+/// of this form (`All`, `StartTime`, `EndTime`).
 #[inline]
 pub(super) fn starts_directive(first: u8, second: u8) -> bool {
     first.is_ascii_uppercase()
@@ -32,7 +33,7 @@ fn is_border(bytes: &[u8], at: usize) -> bool {
 }
 
 fn next(bytes: &[u8], from: usize, to: usize) -> Option<usize> {
-    // A line may start at `from` itself.
+    // `from` itself may be the start of a line.
     let mut at = from;
     loop {
         if (at == 0 || bytes.get(at - 1) == Some(&b'\n')) && is_border(bytes, at) {

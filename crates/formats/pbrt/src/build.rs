@@ -1,7 +1,7 @@
-//! Builds scenes for a renderer from a program: entities with parameters, transforms, shapes and objects, in order.
+//! Builds scenes for a renderer from code: entities with parameters, transforms, shapes and objects, in order.
 //!
-//! Every entity has its own segment, so that arrays are moved into the scene without a copy. Nothing is written here:
-//! [`crate::writer`] writes finished scenes.
+//! Every entity has its own segment, so that arrays are moved into the scene without a copy. [`crate::writer`] writes
+//! finished scenes.
 
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push, try_string};
 use polyhaul_model::render::{
@@ -17,7 +17,7 @@ pub type Given<'a> = (ParameterType, &'a str, GivenValues);
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GivenValues {
-    /// Numbers of all types except `integer`.
+    /// Numbers of every type except `integer`.
     Floats(Vec<f32>),
     /// Points in double precision.
     Doubles(Vec<f64>),
@@ -54,7 +54,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Returns the name with this text; adds it to the scene if it is new.
+    /// Returns the name with this text, which is added to the scene if it is new.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`], as for all methods.
@@ -97,7 +97,7 @@ impl Builder {
             let name = names.len() as u32 - 1;
             let (values, start, end) = match values {
                 GivenValues::Floats(values) => (ValueKind::Floats, floats.len(), append(&mut floats, values)?),
-                // Doubles are stored beside floats, which all consumers can use.
+                // Doubles are stored in addition to floats, which every consumer can use.
                 GivenValues::Doubles(values) => {
                     let start = floats.len();
                     let list = ExactValues { floats: start as u32, doubles: doubles.len() as u32 };
@@ -188,7 +188,8 @@ impl Builder {
         try_push(&mut self.render.shapes, shape, "shapes")
     }
 
-    /// Moves the shapes from index `first` on out of the world into a new definition; returns its index.
+    /// Moves the shapes from index `first` on out of the world and into a new definition. Returns the index of the
+    /// definition.
     ///
     /// # Errors
     /// [`ErrorKind::Memory`].
@@ -218,7 +219,7 @@ impl Builder {
     /// [`ErrorKind::Memory`], and [`ErrorKind::Usage`] if the numbers of objects and matrices differ or exceed the
     /// maximum for one call.
     pub fn instances(&mut self, objects: &[u32], matrices: Vec<[f64; 12]>) -> Result<()> {
-        // Offsets among the numbers have 32 bits.
+        // Offsets into the array of numbers have 32 bits.
         let fits = objects.len() == matrices.len() && matrices.len() < (u32::MAX / 12) as usize;
         if !fits {
             return Err(Error::new(
@@ -237,13 +238,13 @@ impl Builder {
         Ok(())
     }
 
-    /// Returns the scene.
+    /// Returns the finished scene.
     pub fn finish(self) -> Render {
         self.render
     }
 }
 
-/// Appends values, or moves them if there were none; returns the new length.
+/// Appends values, or moves the vector if there were none. Returns the new length.
 fn append<T>(values: &mut Vec<T>, mut more: Vec<T>) -> Result<usize> {
     if values.is_empty() {
         *values = more;

@@ -7,7 +7,7 @@ use super::intern::same;
 pub(super) enum PbrtForm {
     /// No operands.
     Bare,
-    /// A fixed count of numbers.
+    /// A fixed number of numbers.
     Numbers(usize),
     /// 16 numbers in brackets.
     Matrix,
@@ -15,7 +15,7 @@ pub(super) enum PbrtForm {
     Time,
     /// A string.
     Name,
-    /// One or two strings.
+    /// One string or two strings.
     Names,
     /// A string, then a value that is a string or a word.
     Setting,
@@ -96,7 +96,7 @@ const fn slot(word: &[u8]) -> usize {
     (word[0] as usize * 66 + second as usize * 31 + word[size - 1] as usize * 127 + size * 195) % SLOTS
 }
 
-/// Index of the directive in each slot, plus one. A collision fails to compile.
+/// The index of the directive in each slot, plus one; 0 in free slots. A collision fails to compile.
 const TABLE: [u8; SLOTS] = {
     let mut table = [0; SLOTS];
     let mut at = 0;
@@ -110,7 +110,7 @@ const TABLE: [u8; SLOTS] = {
 };
 
 impl Directive {
-    /// Looks up a directive by name.
+    /// Returns the directive named `word`, and the form of its operands.
     #[inline]
     pub(super) fn named(word: &[u8]) -> Option<(Directive, PbrtForm)> {
         if word.is_empty() {
@@ -121,7 +121,7 @@ impl Directive {
         same(name.as_bytes(), word).then_some((directive, form))
     }
 
-    /// Returns the name.
+    /// Returns the directive's name.
     pub(super) fn name(self) -> &'static str {
         Directive::ALL[self as usize].1
     }

@@ -1,6 +1,6 @@
 //! Tessellates shapes that are not meshes: spheres, cylinders and disks into facets, curves into lines with widths.
 //!
-//! Only previews use these meshes; conversions drop such shapes.
+//! Only previews use these meshes. Conversions drop such shapes.
 
 use super::flatten::ShapeSubstitute;
 use polyhaul_model::error::{Error, Result, try_push};
@@ -11,25 +11,25 @@ use polyhaul_pipeline::parallel::try_for_each_item;
 use std::collections::{HashMap, HashSet};
 use std::f64::consts::TAU;
 
-/// Facets around a quadric, by the maximum number of quadrics in the scene.
+/// Number of facets around a quadric, depending on the maximum number of quadrics in the scene.
 const FACETS: [(usize, u32); 3] = [(200, 96), (5_000, 32), (usize::MAX, 12)];
-/// Maximum number of segments per cubic curve, by the maximum number of curves in the spline. Enough segments are used
-/// to deviate by at most 1/200 of the curve's length, up to this maximum.
+/// Maximum number of segments per cubic curve, depending on the maximum number of curves in the spline. Up to this
+/// maximum, there are enough segments to deviate by at most 1/200 of the curve's length.
 const MAX_PIECES: [(usize, u32); 2] = [(10_000, 8), (usize::MAX, 2)];
 /// Default width of curves.
 const WIDTH: f32 = 1.0;
 
-/// Creates the meshes of a scene's shapes, in order.
+/// Creates meshes for the shapes of a scene, in order.
 pub(super) struct DrawnShapes<'a> {
     render: &'a Render,
     facets: u32,
-    /// First shapes of definitions, and the first shapes after them.
+    /// First shape of each definition, and the first shape after it.
     firsts: HashSet<usize>,
     /// First and last curve of each run of curves that become one mesh.
     runs: HashMap<usize, usize>,
-    /// Meshes of the runs, by first curve, until they are taken.
+    /// Meshes of the runs that were not taken yet, by first curve.
     curves: HashMap<usize, Mesh>,
-    /// Index of the first quadric of each kind.
+    /// Index of the first quadric of each identity.
     quadrics: HashMap<QuadricKey<'a>, usize>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> DrawnShapes<'a> {
         let is_quadric = |shape: &Shape<'_>| matches!(shape.class(), "sphere" | "cylinder" | "disk");
         let count = render.shapes().filter(is_quadric).count();
         let facets = FACETS.into_iter().find(|&(max_count, _)| count <= max_count).map_or(12, |(_, facets)| facets);
-        // Runs must not cross the bounds of a definition.
+        // Runs must not cross the start or the end of a definition.
         let firsts = render.objects.iter().flat_map(|object| [object.shapes.start, object.shapes.end]).collect();
         let mut drawn = DrawnShapes {
             render,
@@ -94,7 +94,7 @@ impl<'a> DrawnShapes<'a> {
         Ok(())
     }
 
-    /// Returns the substitute for a shape that is not a mesh.
+    /// Returns the substitute for a shape that is not a mesh, if there is one.
     pub(super) fn substitute(&mut self, shape: &Shape<'a>) -> Result<Option<ShapeSubstitute>> {
         let parameters = shape.parameters();
         if matches!(shape.class(), "sphere" | "cylinder" | "disk")
@@ -115,10 +115,11 @@ impl<'a> DrawnShapes<'a> {
         })
     }
 
-    /// Returns an earlier, identical quadric. Particle systems may consist of millions of spheres; these share a mesh.
+    /// Returns an earlier, identical quadric. Particle systems may consist of millions of spheres, which can share a
+    /// mesh.
     fn same_quadric(&mut self, shape: &Shape<'a>) -> Result<Option<usize>> {
         let names = ["radius", "innerradius", "zmin", "zmax", "phimax", "height"];
-        // NaN stands for a missing parameter, so that the defaults of each class are not needed here.
+        // NaN represents a missing parameter, so that the defaults of each class are not needed here.
         let numbers = names.map(|name| number(shape.parameters(), name, f64::NAN).to_bits());
         let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
         self.quadrics.try_reserve(1).map_err(|_| Error::memory("shapes"))?;
@@ -163,8 +164,8 @@ impl<'a> DrawnShapes<'a> {
         self.grid(parameters, 1, point)
     }
 
-    /// Creates a grid of quads around the z axis. `point` returns position and normal for two parameters from 0 to 1
-    /// and the total angle.
+    /// Creates a grid of quads around the z axis. `point` takes two parameters from 0 to 1 and the total angle, and
+    /// returns a position and a normal.
     fn grid(
         &self,
         parameters: Parameters<'_>,
@@ -246,7 +247,7 @@ impl CurveLines {
             let piece_points = points.get(piece * step..=piece * step + degree).unwrap_or_default();
             let bezier = bezier(piece_points, is_spline);
             let parts = parts(&bezier, max_pieces);
-            // The first point of a piece is the last one of the previous piece.
+            // The first point of a piece is the last point of the previous piece.
             for part in u32::from(piece > 0)..=parts {
                 let along = f64::from(part) / f64::from(parts);
                 let whole = (piece as f64 + along) / count as f64;
@@ -289,19 +290,20 @@ fn at([a, b, c, d]: &[[f32; 3]; 4], t: f32) -> [f32; 3] {
     })
 }
 
-/// Returns the number of segments for a Bézier curve; the error falls with the square of this number.
+/// Returns the number of segments for a Bézier curve. The error is inversely proportional to the square of this number.
 fn parts(points: &[[f32; 3]; 4], max_pieces: u32) -> u32 {
     let length = |a: [f32; 3]| a.iter().map(|value| value * value).sum::<f32>().sqrt();
     let bend =
         |at: usize| std::array::from_fn(|axis| points[at - 1][axis] - 2.0 * points[at][axis] + points[at + 1][axis]);
     let whole: f32 = (1..4).map(|at| length(std::array::from_fn(|axis| points[at][axis] - points[at - 1][axis]))).sum();
-    // The second derivative is at most 6 times this, and the error at most an eighth of that over the number squared.
+    // The second derivative is at most 6 times this value, and the error at most an eighth of the derivative divided by
+    // the square of the number.
     let bend = length(bend(1)).max(length(bend(2)));
     let count = (0.75 * bend / (whole / 200.0)).sqrt().ceil();
     if count.is_finite() { (count as u32).clamp(1, max_pieces) } else { 1 }
 }
 
-/// Returns the value of a numeric parameter, or its default.
+/// Returns the value of a numeric parameter, or `default`.
 fn number(parameters: Parameters<'_>, name: &str, default: f64) -> f64 {
     match parameters.get(name).map(|parameter| parameter.values) {
         Some(ParameterValues::Floats(&[number])) => f64::from(number),

@@ -1,4 +1,5 @@
-//! Stores the content of a piece of text: directives, errors, and values ready for the model. `parse` fills it.
+//! Stores the content of a piece of text: directives, errors, and values that the model uses unchanged. `parse` fills
+//! it.
 
 use super::directive::{COUNT, Directive};
 use super::intern::PbrtNames;
@@ -25,9 +26,9 @@ pub(super) struct PbrtEvent {
     pub(super) what: PbrtEventKind,
     /// Number of parameters, for directives that have them.
     pub(super) count: u16,
-    /// A string, an offset among the numbers, or the index of a complaint.
+    /// A string, an offset into the numbers, or the index of a complaint.
     pub(super) a: u32,
-    /// Index of the first parameter, or a second string.
+    /// Index of the first parameter, or the index of a second string.
     pub(super) b: u32,
     pub(super) spot: Spot,
 }
@@ -54,11 +55,11 @@ pub(super) struct PbrtComplaint {
     pub(super) excerpt: Option<Excerpt>,
 }
 
-/// Precision that lists of points lost by staying 32-bit floats.
+/// Precision that lists of points lost because they were stored as 32-bit floats.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PointLoss {
     pub(super) digits: DigitLoss,
-    /// Bounding box of the lists with long numbers.
+    /// Bounding box of the lists that contain long numbers.
     pub(super) bounds: Option<Bounds>,
 }
 
@@ -69,7 +70,7 @@ impl PointLoss {
     }
 }
 
-/// A parsed piece of text. The vectors are reused; values of the model are copied once, or moved if they are large.
+/// A parsed piece of text. The vectors are reused; values for the model are copied once, or moved if there are many.
 #[derive(Default)]
 pub(super) struct PbrtParsed {
     pub(super) events: Vec<PbrtEvent>,
@@ -77,10 +78,11 @@ pub(super) struct PbrtParsed {
     /// Number of complaints that were not kept, by code.
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) names: PbrtNames,
-    /// Names that are not UTF-8, in ascending order.
+    /// Indices of names that are not UTF-8, in ascending order.
     pub(super) odd_names: Vec<u32>,
     pub(super) declaration_texts: PbrtNames,
-    /// By declaration text: the index of its declaration, and of its twin with names instead of numbers; both plus one.
+    /// For each declaration text: the index of its declaration, and the index of the same declaration with names
+    /// instead of numbers, both plus one.
     pub(super) known: Vec<[u32; 2]>,
     pub(super) declarations: Vec<Declaration>,
     pub(super) parameters: Vec<StoredParameter>,
@@ -90,29 +92,29 @@ pub(super) struct PbrtParsed {
     pub(super) strings: Vec<u32>,
     pub(super) doubles: Vec<f64>,
     pub(super) exact: Vec<ExactValues>,
-    /// Precision lost by points that stayed floats.
+    /// Precision lost by points that were stored as floats.
     pub(super) rounding: PointLoss,
-    /// Strings of directives with more than two.
+    /// Strings of directives that have more than two.
     pub(super) operands: Vec<u32>,
-    /// Number of line ends, and length of the text after the last one.
+    /// Number of line endings, and length of the text after the last one.
     pub(super) end: Spot,
 }
 
-/// Content of a piece for the scene: its events, and the segment of values, which moves to the model.
+/// Content of a piece for the scene: its events, and its segment of values, which is moved into the model.
 pub(super) struct PieceContent {
     pub(super) events: Box<[PbrtEvent]>,
-    /// Count of each directive.
+    /// Number of uses of each directive.
     pub(super) directives: [u32; COUNT],
     pub(super) complaints: Vec<PbrtComplaint>,
     pub(super) uncounted: Vec<(&'static str, u64)>,
     pub(super) operands: Box<[u32]>,
-    /// Strings of the piece.
+    /// Strings in the piece.
     pub(super) names: Box<[Box<str>]>,
     pub(super) segment: Segment,
     pub(super) end: Spot,
-    /// Files referenced by the piece: event index and file index.
+    /// Files that the piece references: event index and file index.
     pub(super) files: Vec<(u32, usize)>,
-    /// Bytes of text.
+    /// Size of the text in bytes.
     pub(super) bytes: u64,
     pub(super) rounding: PointLoss,
 }
@@ -150,10 +152,10 @@ impl PbrtParsed {
         }
     }
 
-    /// Stores a complaint, or only counts it if there are too many.
+    /// Stores a complaint, or only counts it if there are already too many with its code.
     pub(super) fn complain(&mut self, complaint: PbrtComplaint) -> Result<()> {
         let kinds = self.complaints.iter().map(|complaint| complaint.code);
-        // An exceeded limit ends the scene, so it is always kept.
+        // A complaint about an exceeded limit ends the scene, so it is always kept.
         if complaint.weight != Weight::Limit && !is_kept(kinds, complaint.code) {
             match self.uncounted.iter_mut().find(|(code, _)| *code == complaint.code) {
                 Some((_, count)) => *count += 1,
@@ -167,7 +169,7 @@ impl PbrtParsed {
         polyhaul_model::error::try_push(&mut self.events, event, "directives")
     }
 
-    /// Reports that the rest is longer than the limit.
+    /// Reports that a directive is longer than the limit.
     pub(super) fn too_long(&mut self, limit: u64) -> Result<()> {
         let message = format!("the directive that starts here is longer than the limit `line_bytes` ({limit} bytes)");
         let mut complaint = PbrtComplaint::at(self.end, Weight::Limit, "limit", message);
@@ -175,7 +177,7 @@ impl PbrtParsed {
         self.complain(complaint)
     }
 
-    /// Moves the parsed content into arrays of exact size; arrays of the model are stored in a room of `shelf`.
+    /// Moves the parsed content into arrays of exact size. Arrays of the model are stored in a room of `shelf`.
     pub(super) fn take(&mut self, shelf: &PbrtShelf) -> Result<PieceContent> {
         let mut names = Vec::new();
         names.try_reserve_exact(self.names.len())?;
@@ -216,12 +218,12 @@ impl PbrtParsed {
 /// Minimum size of arrays that are moved to the model instead of copied into a room.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// Returns the bytes that an array takes in a room.
+/// Returns the number of bytes that an array takes in a room: 0 if the array is moved instead.
 fn room_for<T>(values: &[T]) -> usize {
     if size_of_val(values) < LARGE_BYTES { room_of(values) } else { 0 }
 }
 
-/// Stores an array of the model: copies it into a room, or moves the vector.
+/// Stores an array of the model by copying it into a room or, if it is large, by moving the vector.
 fn keep<T: Copy + Send + Sync + 'static>(values: &mut Vec<T>, room: &mut ShelfRoom) -> Result<SharedSlice<T>> {
     if room_for(values) > 0 || values.is_empty() {
         return room.keep(values);
@@ -241,7 +243,7 @@ fn counts(events: &[PbrtEvent]) -> [u32; COUNT] {
     counts
 }
 
-/// Decodes a string as UTF-8, or else as Latin-1, without spare capacity.
+/// Decodes a string as UTF-8 or, if that fails, as Latin-1, without spare capacity.
 fn text(bytes: &[u8]) -> Result<Box<str>> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => try_string(text)?,
@@ -256,12 +258,12 @@ pub(super) fn exactly<T: Copy>(values: &[T]) -> Result<Box<[T]>> {
 }
 
 impl PieceContent {
-    /// Returns the scene's name for a string of the piece.
+    /// Returns the scene's name for the string of the piece with this index.
     pub(super) fn name(&self, number: u32) -> Name {
         self.segment.names.get(number as usize).copied().unwrap_or(Name(0))
     }
 
-    /// Returns a string of the piece.
+    /// Returns the string of the piece with this index.
     pub(super) fn text(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("", |name| name)
     }

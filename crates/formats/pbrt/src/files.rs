@@ -1,7 +1,7 @@
 //! Schedules the files of a scene and stores their pieces until the scene reaches them.
 //!
-//! A file is registered when it is referenced, and opened when its turn comes, so that only files being read are open.
-//! It is read in pieces, whose events wait here. This module opens no files itself: [`FileOpener`] does.
+//! A file is registered when it is referenced, and opened when its turn comes, so that only the files being read are
+//! open. It is read in pieces, and this module keeps their events. It opens no files itself: [`FileOpener`] does.
 //!
 //! Files are read in the order in which the scene needs them. A file's order is the list of positions (piece and event)
 //! at which the file and the files that include it are referenced, outermost first. These lists are compared
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub trait FileOpener: Sync {
     /// Opens the file that a file in `folder` refers to by `name`.
     fn open(&self, name: &str, folder: &str) -> Result<OpenFile>;
-    /// Closes a file after reading; fails if it changed meanwhile.
+    /// Closes a file after reading. Fails if the file changed in the meantime.
     fn close(&self, key: usize) -> Result<()>;
 }
 
@@ -36,7 +36,7 @@ pub struct OpenFile {
     pub text: TextChunks<'static>,
     /// Approximate bytes per piece; `None` for the job's default.
     pub chunk_bytes: Option<usize>,
-    /// Path that identifies the file, to detect cycles and repetition.
+    /// Path that identifies the file, to detect cycles and repeated includes.
     pub identity: Option<PathBuf>,
     /// Folder relative to the scene's: empty, or with a trailing slash.
     pub folder: String,
@@ -44,7 +44,7 @@ pub struct OpenFile {
     pub key: usize,
 }
 
-/// Maximum nesting depth of files below the scene's own.
+/// Maximum nesting depth of files below the scene's main file.
 pub(super) const MAX_DEPTH: usize = 64;
 
 /// A file being read.
@@ -52,7 +52,7 @@ pub(super) struct PbrtReading {
     text: TextChunks<'static>,
     key: usize,
     next: AtomicU64,
-    /// Next piece of a file that can only be read in order.
+    /// Index of the next piece, if the file can only be read in order.
     in_order: Mutex<u64>,
 }
 
@@ -64,7 +64,7 @@ pub(super) enum FilePiece {
 
 /// A file of the scene.
 struct PbrtFile {
-    /// Position of the reference, which determines the order.
+    /// Position of the reference, which determines the reading order.
     order: Arc<[u64]>,
     parent: Option<usize>,
     name: String,
@@ -72,7 +72,7 @@ struct PbrtFile {
     folder: Arc<str>,
     identity: Option<PathBuf>,
     reading: Option<Arc<PbrtReading>>,
-    /// Reason why it could not be opened.
+    /// Reason why the file could not be opened.
     refused: Option<Error>,
     pieces: BTreeMap<u64, FilePiece>,
     /// Number of pieces, once known.
@@ -83,12 +83,12 @@ struct PbrtFile {
 #[derive(Default)]
 struct PbrtTable {
     files: Vec<PbrtFile>,
-    /// Files to read, and some that were read meanwhile.
+    /// Files to read. Some may have been read in the meantime.
     queue: BinaryHeap<PbrtTurn>,
     round: PbrtRound,
 }
 
-/// A queue entry; the greatest is the file that the scene needs first.
+/// A queue entry. The greatest entry is the file that the scene needs first.
 struct PbrtTurn {
     order: Arc<[u64]>,
     file: usize,
@@ -139,18 +139,18 @@ impl PbrtTable {
     }
 }
 
-/// State of a run of the job, in which workers take pieces under ascending numbers. Numbers below the highest one that
-/// got a piece must not be skipped.
+/// State of a run of the job, in which workers take pieces with ascending numbers. Numbers below the highest number
+/// that got a piece must not be skipped.
 #[derive(Default)]
 struct PbrtRound {
-    /// Workers looking for a piece.
+    /// Number of workers that are looking for a piece.
     looking: usize,
-    /// Highest number with a piece, plus one.
+    /// Highest number that got a piece, plus one.
     end: u64,
     is_over: bool,
 }
 
-/// Index of the scene's own file.
+/// Index of the scene's main file.
 pub(super) const MAIN: usize = 0;
 
 /// Files of a scene.
@@ -169,7 +169,7 @@ pub(super) struct PbrtLibrary<'f> {
 pub(super) struct PbrtOrigin {
     pub(super) file: usize,
     pub(super) piece: u64,
-    /// Reason why there is no text.
+    /// Reason why the text is missing.
     pub(super) failed: Option<Error>,
 }
 
@@ -187,9 +187,9 @@ impl PbrtOrigin {
 /// State of the piece that the scene needs next.
 pub(super) enum PbrtNext {
     Piece(FilePiece),
-    /// Not read yet.
+    /// The piece is not read yet.
     Wait,
-    /// After the last piece.
+    /// The piece is after the last one.
     End,
     /// The file could not be opened.
     Refused(Error),
@@ -206,7 +206,7 @@ impl<'f> PbrtLibrary<'f> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers the scene's own file.
+    /// Registers the scene's main file.
     pub(super) fn add_main(&self, open: OpenFile) -> Result<usize> {
         let name = try_string(open.text.name())?;
         let file = self.add(None, Vec::new(), &name)?;
@@ -214,7 +214,7 @@ impl<'f> PbrtLibrary<'f> {
         Ok(file)
     }
 
-    /// Registers a file referenced at `at` (piece and event) of another one.
+    /// Registers a file that file `parent` references at `at` (piece and event).
     pub(super) fn name(&self, parent: usize, at: (u64, usize), name: &str) -> Result<usize> {
         let mut order = Vec::new();
         {
@@ -223,7 +223,7 @@ impl<'f> PbrtLibrary<'f> {
             order.try_reserve_exact(before.len() + 1)?;
             order.extend_from_slice(before);
         }
-        // Piece and event in one number, compared in this order.
+        // Piece and event as one number, so that they are compared in this order.
         order.push(at.0 << 32 | at.1 as u64 & u64::from(u32::MAX));
         self.add(Some(parent), order, name)
     }
@@ -277,7 +277,7 @@ impl<'f> PbrtLibrary<'f> {
         self.lock().files[file].folder.clone()
     }
 
-    /// Returns whether any pieces are unread.
+    /// Returns whether any pieces are left to read.
     pub(super) fn has_more(&self) -> bool {
         self.lock().first().is_some()
     }
@@ -302,14 +302,14 @@ impl<'f> PbrtLibrary<'f> {
         entry.reading = Some(Arc::new(PbrtReading { text, key, next: AtomicU64::new(0), in_order }));
     }
 
-    /// Opens a file taken from the queue and returns it to the queue for all workers; returns whether it could be
+    /// Opens a file that was taken from the queue, and puts it back for all workers. Returns whether the file could be
     /// opened.
     fn open(&self, file: usize) -> bool {
         let table = self.lock();
         let parent = table.files[file].parent;
         let name = table.files[file].name.clone();
         let folder: Arc<str> = parent.map_or("".into(), |parent| table.files[parent].folder.clone());
-        // Without the lock, since opening may block.
+        // Open it without the lock, since opening may block.
         drop(table);
         let result = self.opener.open(&name, &folder).and_then(|open| self.check_ring(file, open));
         let result = result.and_then(|open| {
@@ -341,10 +341,10 @@ impl<'f> PbrtLibrary<'f> {
         self.lock().round = PbrtRound::default();
     }
 
-    /// Takes a piece as number `number` of this run; `None` at the end of the run. Returns an empty piece if none is
-    /// left for this number, but a higher number has a piece or may still get one.
+    /// Takes a piece as number `number` of this run. Returns `None` at the end of the run. Returns an empty piece if no
+    /// piece is left for this number, but a higher number has a piece or may still get one.
     pub(super) fn take(&self, number: u64, text: &mut Text) -> Option<PbrtOrigin> {
-        // `looking` counts workers whose reads, outside the lock, may still yield a piece.
+        // `looking` counts the workers whose reads, which happen outside the lock, may still yield a piece.
         let is_over = {
             let round = &mut self.lock().round;
             round.looking += 1;
@@ -361,7 +361,7 @@ impl<'f> PbrtLibrary<'f> {
         origin
     }
 
-    /// Takes a piece of the file that the scene needs first; `None` if nothing is left.
+    /// Takes a piece of the file that the scene needs first. Returns `None` if no piece is left.
     fn take_next(&self, text: &mut Text) -> Option<PbrtOrigin> {
         loop {
             let (file, reading) = {
@@ -369,7 +369,7 @@ impl<'f> PbrtLibrary<'f> {
                 let file = table.first()?;
                 let reading = table.files[file].reading.clone();
                 if reading.is_none() {
-                    // Off the queue, so that only this worker opens it.
+                    // Removed from the queue, so that only this worker opens it.
                     table.queue.pop();
                 }
                 (file, reading)
@@ -411,7 +411,7 @@ impl<'f> PbrtLibrary<'f> {
         }
     }
 
-    /// Reads a piece of `bytes` bytes again, including its gaps.
+    /// Reads a piece of `bytes` bytes again, this time with its gaps filled.
     pub(super) fn fill(&self, origin: &PbrtOrigin, text: &mut Text, bytes: u64) -> Result<()> {
         let reading = self.lock().files[origin.file].reading.clone();
         let missing = || Error::new(ErrorKind::Internal, "a file of the scene is missing; this is a bug in polyhaul");
@@ -422,7 +422,7 @@ impl<'f> PbrtLibrary<'f> {
     fn end(&self, file: usize, count: u64) {
         let mut table = self.lock();
         let entry = &mut table.files[file];
-        // Several workers may find the end, each at its own piece.
+        // Several workers may find the end, each at a different piece.
         entry.piece_count = Some(entry.piece_count.map_or(count, |earlier| earlier.min(count)));
     }
 
@@ -462,7 +462,7 @@ impl<'f> PbrtLibrary<'f> {
     }
 }
 
-/// Returns whether the scene needs a file before another: nested files precede the rest of their parent.
+/// Returns whether the scene needs one file before another. Nested files precede the rest of their parent.
 fn is_before(order: &[u64], other: &[u64]) -> bool {
     let mut order = order.iter();
     let mut other = other.iter();

@@ -1,5 +1,5 @@
-//! Converts scenes for a renderer to scenes of meshes. `drawn` substitutes other shapes for previews, `looks`
-//! materials.
+//! Converts scenes for a renderer to scenes of meshes. `drawn` substitutes meshes for other shapes in previews, and
+//! `looks` converts materials.
 
 use crate::looks::{NameFile, PbrtLooks};
 use crate::places::{Places64, places64};
@@ -22,38 +22,39 @@ pub struct Flat {
     pub scene: Scene,
     /// Number of shapes that are not meshes, by class.
     pub left_out: BTreeMap<String, u64>,
-    /// Number of uses of textures by materials and shapes that MTL cannot represent, by description: `checkerboard as
-    /// reflectance`. A material shared by several shapes counts once.
+    /// Number of textures used by materials and shapes that MTL cannot represent, by description, such as `checkerboard
+    /// as reflectance`. A material shared by several shapes counts once.
     pub left_out_textures: BTreeMap<String, u64>,
     /// Number of classes and parameters of materials that MTL cannot represent, by description.
     pub left_out_properties: BTreeMap<String, u64>,
-    /// Number of shape arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or UVs whose count
+    /// Number of arrays of shapes that meshes cannot store, by name: `S`, `faceIndices`, and normals or UVs whose count
     /// differs from the number of points.
     pub left_out_arrays: BTreeMap<String, u64>,
-    /// Number of subdivision surfaces replaced by their control meshes.
+    /// Number of subdivision surfaces replaced with their control meshes.
     pub subdivided: u64,
 }
 
-/// Converts a scene for a renderer to meshes, objects and materials; `meshes` are its loaded mesh files.
+/// Converts a scene for a renderer to meshes, objects and materials. `meshes` are the contents of its mesh files.
 ///
 /// Shapes that are meshes are converted: `trianglemesh` unchanged, `bilinearmesh` to quads, `plymesh` if it was loaded,
-/// `loopsubdiv` to its control mesh. Each becomes an object with a transform, plus one per instance that shares the
-/// mesh; objects are named after their classes or definitions. With [`Instances::Once`], each definition appears once
-/// instead, used or not, and instances are ignored. All other shapes are dropped and counted. Moving shapes use their
-/// transform at the start of the shutter interval. Reversed orientation flips faces.
+/// `loopsubdiv` to its control mesh. A shape outside definitions becomes an object with a transform; a shape of a
+/// definition becomes one object per instance, all of which share its mesh. Objects are named after their classes or
+/// definitions. With [`Instances::Once`], each definition appears once instead, whether it is used or not, and
+/// instances are ignored. All other shapes are dropped and counted. Moving shapes use their transform at the start of
+/// the shutter interval. Reversed orientation flips faces.
 ///
 /// Materials keep `reflectance`, `roughness`, `eta` and metals, with image textures, including normal and displacement
 /// maps and the shapes' `alpha`. Image file names are not changed.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] if instances expand to more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`],
-/// and [`ErrorKind::Usage`] for meshes with indices out of range.
+/// and [`ErrorKind::Usage`] for meshes with out-of-range indices.
 pub fn flatten(render: &Render, meshes: Vec<Mesh>, instances: Instances, limits: &Limits) -> Result<Flat> {
     flatten_named(render, meshes, instances, limits, &mut |_, _| Ok(None))
 }
 
 /// Like [`flatten`], but `name_of` may rename image files. It gets the folder of the file that refers to the image,
-/// relative to the scene's, and the name.
+/// relative to the scene's folder, and the image's name.
 pub fn flatten_named(
     render: &Render,
     meshes: Vec<Mesh>,
@@ -85,7 +86,8 @@ pub(super) fn check_objects(render: &Render, limits: &Limits) -> Result<()> {
     }
 }
 
-/// Fails if the elements of instanced meshes exceed the limit, counted once per use. Meshes used once do not count.
+/// Fails if the elements of instanced meshes, counted once per use, exceed the limit. Meshes that are used once do not
+/// count.
 pub fn check_elements(scene: &Scene, limits: &Limits) -> Result<()> {
     let mut uses: Vec<u64> = Vec::new();
     uses.try_reserve_exact(scene.meshes.len())?;
@@ -128,11 +130,11 @@ pub(super) struct Flattener<'a> {
 
 /// Substitute for a shape that is not a mesh.
 pub(super) enum ShapeSubstitute {
-    /// A mesh.
+    /// A new mesh.
     Mesh(Box<Mesh>),
-    /// The mesh of an earlier shape, by index.
+    /// The mesh of an earlier shape, given by its index.
     Same(usize),
-    /// No mesh: another shape's mesh contains it.
+    /// No mesh, because another shape's mesh contains it.
     Elsewhere,
 }
 
@@ -250,7 +252,7 @@ impl<'a> Flattener<'a> {
         Ok(self.flat)
     }
 
-    /// Shows emitting shapes in the color of their light from now on.
+    /// From now on, shows shapes with area lights in the color of their light.
     pub(super) fn show_lights(&mut self) {
         self.lights = Some(HashMap::new());
     }
@@ -269,7 +271,7 @@ impl<'a> Flattener<'a> {
             _ => [1.0; 3],
         };
         // Normalized to full brightness for the preview.
-        // Starts above 0, so that a black light is not divided by 0.
+        // The minimum is above 0, so that the color of a black light is not divided by 0.
         let brightest = color.into_iter().fold(f32::MIN_POSITIVE, f32::max);
         let color = Color::Rgb(color.map(|channel| (channel / brightest).clamp(0.0, 1.0)));
         let material = Material { emission: Some(color), ..Material::default() };
@@ -307,7 +309,7 @@ fn count(counts: &mut BTreeMap<String, u64>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a mesh with `points` points cannot store an array of its shape.
+/// Returns whether a mesh with `points` points cannot store this array of its shape.
 fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
     match parameter.name {
         "uv" => parameter.values.rows::<2>().is_none_or(|uvs| uvs.len() != points),
@@ -328,7 +330,7 @@ fn shared(mesh: &mut Mesh) -> Mesh {
     mesh.clone()
 }
 
-/// Creates the mesh of a shape's own arrays; `None` for other classes.
+/// Creates a mesh from the arrays of a shape. Returns `None` if its class has no arrays.
 fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     let quads = match shape.class() {
         "trianglemesh" | "loopsubdiv" => false,
@@ -345,12 +347,12 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
     match indices {
         Some(ParameterValues::Integers(indices)) => {
             corners.try_reserve_exact(indices.len())?;
-            // Negative indices become large, and fail the check below.
+            // Negative indices become large and fail the check below.
             corners.extend(indices.iter().map(|&index| index as u32));
         }
         _ => corners.extend(0..points.len().min(width) as u32),
     }
-    // Drops an incomplete last face.
+    // Drop an incomplete last face.
     corners.truncate(corners.len() / width * width);
     if corners.iter().any(|&corner| corner as usize >= points.len()) {
         let message = format!(
@@ -392,7 +394,7 @@ fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
     try_copy(values, "an array").map(Array::from)
 }
 
-/// Reverses the winding of every face; the first corner stays.
+/// Reverses the winding of every face, which keeps its first corner.
 fn reverse_faces(mesh: &mut Mesh) -> Result<()> {
     let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
     for stream in [corner_positions, corner_uvs, corner_normals] {

@@ -1,12 +1,12 @@
-//! Replaces mesh files that shapes reference by arrays in the scene. The caller reads the files.
+//! Replaces mesh files that shapes reference with arrays in the scene. The caller reads the files.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_copy, try_push, try_string};
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Render};
 use polyhaul_model::{Domain, Elements, Mesh};
 
-/// Replaces each shape whose mesh was read from a file by a shape with its own arrays: a `trianglemesh`, or a
-/// `bilinearmesh` if all faces are quads. Returns how many stay unchanged, because their faces are neither all
+/// Replaces each shape whose mesh was read from a file with a shape that contains the arrays: a `trianglemesh`, or a
+/// `bilinearmesh` if all faces are quads. Returns how many shapes remain unchanged, because their faces are neither all
 /// triangles nor all quads, or because they use displacement, which only `plymesh` supports.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
     Ok(count)
 }
 
-/// Converts a mesh to the class and arrays of a shape; `None` if no class supports its faces.
+/// Converts a mesh to a class of shapes and its arrays. Returns `None` if no class supports its faces.
 fn arrays(mesh: &Mesh) -> Result<Option<(&'static str, Vec<Given<'static>>)>> {
     let Elements { offsets, corner_positions, .. } = &mesh.faces;
     let is_each = |size| offsets.windows(2).all(|face| face[1].wrapping_sub(face[0]) == size);
@@ -77,7 +77,7 @@ fn floats(values: &[f32]) -> Result<GivenValues> {
 /// A parameter with an owned name.
 type OwnedParameter = (ParameterType, String, GivenValues);
 
-/// Copies a shape's parameters except its file; `None` if another class would not support them.
+/// Copies the parameters of a shape, except its file name. Returns `None` if another class would not support them.
 fn other_parameters(render: &Render, shape: usize) -> Result<Option<Vec<OwnedParameter>>> {
     let mut others = Vec::new();
     let parameters = render.shape(shape).into_iter().flat_map(|shape| shape.parameters().iter());

@@ -1,6 +1,6 @@
 //! Expands instances: moves the shapes of their definitions into the scene.
 //!
-//! Shapes are not copied: the shapes of an instance share the parameters of the definition, and only get a node in the
+//! Shapes are not copied: the shapes of an instance share the parameters of the definition, and only get nodes in the
 //! transform tree. `flatten` converts scenes to meshes instead.
 
 use crate::flatten::check_objects;
@@ -13,11 +13,11 @@ use polyhaul_model::render::{
 };
 use std::collections::HashMap;
 
-/// Replaces instances by the shapes of their definitions, and removes definitions and instances.
+/// Replaces instances with the shapes of their definitions, and removes definitions and instances.
 ///
-/// With [`Instances::Flatten`], the shapes of definitions follow all others, once per instance in order, under the
-/// instance's transform. With [`Instances::Once`], they stay where they are, each once, as defined. Other values change
-/// nothing. Shapes of definitions do not emit light, since pbrt ignores emission in instances too.
+/// With [`Instances::Flatten`], the shapes of definitions follow all other shapes, once per instance in order, under
+/// the instance's transform. With [`Instances::Once`], they stay in place, each once, as defined. Other values change
+/// nothing. Shapes of definitions do not emit light, since pbrt also ignores emission in instances.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`], and [`ErrorKind::Limit`] if instances expand to more shapes than
@@ -48,7 +48,7 @@ struct Expanded {
     meshes: Vec<(u32, u32)>,
     states: Vec<polyhaul_model::render::ShapeState>,
     nodes: Vec<Node>,
-    /// Matrices of the nodes, 16 numbers each.
+    /// Matrices of the nodes, with 16 numbers each.
     numbers: Vec<f64>,
 }
 
@@ -56,9 +56,9 @@ struct Expander<'a> {
     render: &'a Render,
     places: Places64,
     expanded: Expanded,
-    /// By state with an area light: the same state without it.
+    /// For each state with an area light, the same state without it.
     dark: HashMap<u32, u32>,
-    /// By transform of a shape in a definition: the offset of its matrix in the numbers.
+    /// For each transform of a shape in a definition, the offset of its matrix in the numbers.
     matrices: HashMap<u32, u32>,
     /// Last node created for a shape, and its arguments.
     last: Option<([u32; 2], Transform)>,
@@ -72,7 +72,7 @@ impl<'a> Expander<'a> {
         Ok(Expander { render, places, expanded: Expanded::default(), dark, matrices, last: None })
     }
 
-    /// Adds states without area lights for emitting shapes of definitions.
+    /// Adds states without area lights for shapes of definitions that emit light.
     fn dim(&mut self) -> Result<()> {
         for object in &self.render.objects {
             for shape in self.render.shapes.get(object.shapes.clone()).unwrap_or_default() {
@@ -90,7 +90,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Adds all shapes in order, each once.
+    /// Adds all shapes in order, each of them once.
     fn all_once(&mut self) -> Result<()> {
         let mut defined = self.render.world_shapes().into_iter().peekable();
         for index in 0..self.render.shape_count() {
@@ -102,7 +102,7 @@ impl<'a> Expander<'a> {
         Ok(())
     }
 
-    /// Adds the shapes outside of definitions, then the shapes of each instance.
+    /// Adds the shapes outside definitions, then the shapes of each instance.
     fn each(&mut self) -> Result<()> {
         for index in self.render.world_shapes().into_iter().flatten() {
             self.shape(index, None, false)?;
@@ -131,7 +131,7 @@ impl<'a> Expander<'a> {
             None => motion,
             Some(place) => {
                 let start = self.under(place.start, motion.start)?;
-                // A still shape in a still instance needs only one node.
+                // If neither the shape nor the instance moves, one node suffices.
                 let is_still = !place.is_animated() && !motion.is_animated();
                 let end = if is_still { start } else { self.under(place.end, motion.end)? };
                 Motion { start, end }
@@ -179,7 +179,7 @@ impl<'a> Expander<'a> {
         let (parent, kind, numbers) = match *step {
             Step::Replace(numbers) => (Transform::IDENTITY, StepKind::ReplaceAll, numbers),
             Step::Concat(numbers) => (parent, StepKind::ConcatAll, numbers),
-            // Instances only have matrices.
+            // The step of an instance is always a matrix.
             _ => return Ok(parent),
         };
         let at = self.numbers(numbers)?;
@@ -197,7 +197,7 @@ impl<'a> Expander<'a> {
         let number = self.render.nodes.len() + self.expanded.nodes.len();
         let number = u32::try_from(number).ok();
         let number = number.filter(|&number| number < u32::MAX).ok_or_else(too_many)?;
-        // `apply` appends the segment with the numbers of all nodes.
+        // `apply` appends the segment that contains the numbers of all nodes.
         let segment = self.render.segments.len() as u32;
         try_push(&mut self.expanded.nodes, Node { parent: parent.0, step, segment, at }, "transforms")?;
         Ok(Transform(number))
@@ -205,7 +205,7 @@ impl<'a> Expander<'a> {
 }
 
 impl Expanded {
-    /// Replaces the shapes and nodes of the scene.
+    /// Replaces the shapes of the scene, and adds the nodes.
     fn apply(self, render: &mut Render) -> Result<()> {
         let doubles = self.numbers.into();
         try_push(&mut render.segments, Segment { doubles, ..Segment::default() }, "transforms")?;

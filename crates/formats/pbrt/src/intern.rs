@@ -1,4 +1,4 @@
-//! Interns the strings of a piece of text, numbered by first appearance.
+//! Interns the strings of a piece of text. Their indices follow the order of first appearance.
 
 use polyhaul_model::error::{Error, Result, try_push};
 
@@ -6,7 +6,7 @@ use polyhaul_model::error::{Error, Result, try_push};
 #[derive(Default)]
 pub(super) struct PbrtNames {
     bytes: Vec<u8>,
-    /// End of each string, which starts at the end of the previous one.
+    /// End of each string. Each string starts at the end of the previous one.
     ends: Vec<u32>,
     table: Vec<InternSlot>,
 }
@@ -33,14 +33,14 @@ impl PbrtNames {
         self.ends.len()
     }
 
-    /// Returns a string by number.
+    /// Returns the string with this index.
     pub(super) fn get(&self, number: u32) -> &[u8] {
         let end = self.ends.get(number as usize).map_or(0, |&end| end as usize);
         let start = (number as usize).checked_sub(1).and_then(|at| self.ends.get(at)).map_or(0, |&end| end as usize);
         self.bytes.get(start..end).unwrap_or_default()
     }
 
-    /// Returns the number of a string, which is added if it is new.
+    /// Returns the index of a string, which is added if it is new.
     #[inline]
     pub(super) fn number(&mut self, text: &[u8]) -> Result<u32> {
         // The table is at most half full, so every search ends at a free slot.
@@ -74,10 +74,10 @@ impl PbrtNames {
         Ok(number)
     }
 
-    /// The slot at which a search for a key starts. The table must not be empty.
+    /// Returns the slot at which the search for a key starts. The table must not be empty.
     #[inline]
     fn first_slot(&self, key: u64) -> usize {
-        // The topmost bits: the multiplication carries only upward, so all of the text reaches them.
+        // The highest bits: multiplication carries only upward, so the whole text affects them.
         (key >> (64 - self.table.len().trailing_zeros())) as usize
     }
 
@@ -103,7 +103,7 @@ impl PbrtNames {
     }
 }
 
-/// Compares two strings. For 8 to 16 bytes, the first and the last eight cover all of them.
+/// Compares two strings. If they have 8 to 16 bytes, the first eight and the last eight bytes cover all of them.
 #[inline]
 pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     if let Some(first_a) = a.first_chunk::<8>()
@@ -121,7 +121,7 @@ pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
 fn key(text: &[u8]) -> u64 {
     const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
     let (words, rest) = text.as_chunks::<8>();
-    // The length distinguishes texts whose last bytes differ only in leading zeros.
+    // The length distinguishes strings whose last bytes differ only in leading zeros.
     let mut key = text.len() as u64;
     for word in words {
         key = (key.rotate_left(5) ^ u64::from_le_bytes(*word)).wrapping_mul(MIX);

@@ -1,6 +1,6 @@
 //! Lists the classes and parameters of pbrt-v4, for validation.
 //!
-//! Source: the names that its code queries (src/pbrt of mmp/pbrt-v4 at 5f7a606); pbrt stops at any other. Parameters
+//! Source: the names that pbrt queries (src/pbrt of mmp/pbrt-v4 at 5f7a606); pbrt stops at any other name. Parameters
 //! are listed by kind of entity, not by class. Names of older versions are in [`super::versions`].
 
 use super::versions::PbrtKind;
@@ -12,12 +12,12 @@ struct KnownNames {
     parameters: &'static [&'static str],
 }
 
-/// Returns whether pbrt-v4 has a class.
+/// Returns whether pbrt-v4 has a class of this kind.
 pub(super) fn is_class(kind: PbrtKind, class: &str) -> bool {
     NAMES.iter().any(|names| names.kind == kind && names.classes.contains(&class))
 }
 
-/// Returns whether pbrt-v4 has a parameter in any class of a kind.
+/// Returns whether a class of this kind in pbrt-v4 has a parameter.
 pub(super) fn is_parameter(kind: PbrtKind, name: &str) -> bool {
     NAMES.iter().any(|names| names.kind == kind && names.parameters.contains(&name))
 }

@@ -14,7 +14,7 @@ use std::cell::Cell;
 
 /// Reads text sequentially.
 pub(super) struct Lexer<'a> {
-    /// Text with padding around it; the byte after the text is white space.
+    /// The text with padding around it. The byte after the text is white space.
     padded: &'a [u8],
     start: usize,
     end: usize,
@@ -25,9 +25,9 @@ pub(super) struct Lexer<'a> {
     line_start: usize,
     /// Decoded content of the last string with escapes.
     decoded: Vec<u8>,
-    /// Numbers parsed in advance, which are not in the text; the last ones first.
+    /// Numbers parsed in advance, which are not in the text, in reverse order.
     gaps: Vec<Gap>,
-    /// Whether any of them turned out not to be list elements.
+    /// Whether any numbers parsed in advance turned out not to be list elements.
     missed: bool,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct ListBookmark {
     gaps: usize,
 }
 
-/// A syntax error, or an error such as running out of memory.
+/// A syntax error, or an error such as out of memory.
 pub(super) enum PbrtFault {
     Broken(Box<PbrtComplaint>),
     Error(Error),
@@ -74,7 +74,7 @@ impl From<Error> for PbrtFault {
 pub(super) type PbrtParse<T> = std::result::Result<T, PbrtFault>;
 
 impl<'a> Lexer<'a> {
-    /// Creates a lexer for `text`, from which the numbers of `gaps` are missing.
+    /// Creates a lexer for `text`, which lacks the numbers of `gaps`.
     pub(super) fn new(text: &'a Text, mut gaps: Vec<Gap>, level: Level) -> Lexer<'a> {
         gaps.reverse();
         let padded = text.padded();
@@ -110,8 +110,9 @@ impl<'a> Lexer<'a> {
         Spot { line: self.lines, column: self.at.wrapping_sub(self.line_start) as u32 }
     }
 
-    /// Finds a value in a parameter's list, within the directive that starts at `directive` and ends here; falls back
-    /// to the directive itself. Text with gaps needs no search: it is parsed again as a whole after a fault.
+    /// Finds a value in a parameter's list, within the directive that starts at `directive` and ends at the current
+    /// position. Returns `directive` if it is not found. Text with gaps need not be searched: after a fault, it is
+    /// parsed again as a whole.
     #[cold]
     pub(super) fn value_mark(&self, directive: TokenMark, parameter: &[u8], index: usize) -> TokenMark {
         let mut tokens = Lexer {
@@ -155,7 +156,7 @@ impl<'a> Lexer<'a> {
         TokenMark { at: self.at, len, spot: self.spot() }
     }
 
-    /// Skips white space and comments; returns the kind of the next token without consuming it.
+    /// Skips white space and comments. Returns the kind of the next token without consuming it.
     #[inline(always)]
     pub(super) fn peek(&mut self) -> PbrtToken {
         // Most tokens follow immediately or after a single blank.
@@ -179,8 +180,8 @@ impl<'a> Lexer<'a> {
                     self.lines += 1;
                     self.line_start = self.at;
                     let next = self.padded.get(self.at..).and_then(|rest| rest.first_chunk::<8>());
-                    // Skips up to eight spaces of indentation at once: the XOR is nonzero in the first byte that is not
-                    // a space.
+                    // Skips up to eight spaces of indentation at once: the first byte of the XOR that is not zero is
+                    // the first that is not a space.
                     let indent = next.map_or(0, |eight| (u64::from_le_bytes(*eight) ^ (ONES * 0x20)).trailing_zeros());
                     self.at += indent as usize / 8;
                 }
@@ -211,7 +212,8 @@ impl<'a> Lexer<'a> {
     #[inline]
     pub(super) fn word(&self) -> &'a [u8] {
         let rest = &self.padded[self.at..self.end];
-        // May stop early, at bytes such as `!` and at the last incomplete eight; the loop continues from there.
+        // May stop early, at bytes such as `!` and before the last incomplete eight bytes; the loop continues from
+        // there.
         let mut size = skip_plain(rest, |word| below(word, b'"' + 1) | equal(word, b'[') | equal(word, b']'));
         while rest.get(size).is_some_and(|&byte| !ends_token(byte)) {
             size += 1;
@@ -243,7 +245,7 @@ impl<'a> Lexer<'a> {
         self.lists.f32_until(self.at + word.len()).or_else(|| list::f32(word))
     }
 
-    /// Skips bytes without line ends.
+    /// Skips bytes, which must not contain line endings.
     #[inline]
     pub(super) fn pass(&mut self, count: usize) {
         self.at += count;
@@ -264,7 +266,7 @@ impl<'a> Lexer<'a> {
         self.mark(len)
     }
 
-    /// Consumes the next token, a string; returns its text without quotes and with escapes decoded.
+    /// Consumes the next token, a string. Returns its text without quotes and with escapes decoded.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
@@ -279,7 +281,7 @@ impl<'a> Lexer<'a> {
         self.odd_string(size)
     }
 
-    /// Consumes a string with escapes, or fails if it is unterminated.
+    /// Consumes a string with escapes. Fails if the string is unterminated.
     fn odd_string(&mut self, plain: usize) -> PbrtParse<&[u8]> {
         let rest = &self.padded[self.at + 1..self.end];
         let mut decoded = std::mem::take(&mut self.decoded);
@@ -333,16 +335,16 @@ impl<'a> Lexer<'a> {
         fault
     }
 
-    /// Consumes numbers up to any other token; returns `true` if that token is a number out of range.
+    /// Consumes numbers up to any other token. Returns `true` if that token is a number out of range.
     pub(super) fn floats(&mut self, out: &mut Vec<f32>) -> PbrtParse<bool> {
         while self.take_gap(out, Lists::f32s, AheadNumbers::floats)? {}
         let stop = self.lists.f32s(self.at, out);
         self.stopped(stop)
     }
 
-    /// Like [`Lexer::floats`], for coordinates: adds the precision lost as floats to `loss`.
+    /// Like [`Lexer::floats`], but for coordinates: adds the precision that floats lose to `loss`.
     pub(super) fn coordinates(&mut self, out: &mut Vec<f32>, loss: &mut DigitLoss) -> PbrtParse<bool> {
-        // A cell, because both closures update the sum.
+        // A `Cell`, because both closures update the sum.
         let sum = Cell::new(*loss);
         let parse = |lists: &mut Lists<'a>, at: usize, out: &mut Vec<f32>| {
             let mut digits = sum.get();
@@ -354,7 +356,7 @@ impl<'a> Lexer<'a> {
             let mut digits = sum.get();
             digits.extend(numbers.loss());
             sum.set(digits);
-            // Whether short numbers lose digits depends on their text, which a gap does not have.
+            // Whether short numbers lose digits depends on their text, which is not available for a gap.
             Ok(numbers.floats(out, later)? && numbers.loss().short == 0)
         };
         while self.take_gap(out, parse, append)? {}
@@ -363,7 +365,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Like [`Lexer::floats`], for the nearest doubles; the text must not have gaps.
+    /// Like [`Lexer::floats`], but parses the nearest doubles. The text must not have gaps.
     pub(super) fn exact(&mut self, out: &mut Vec<f64>) -> PbrtParse<bool> {
         let stop = self.lists.exact(self.at, out);
         self.stopped(stop)
@@ -374,8 +376,8 @@ impl<'a> Lexer<'a> {
         ListBookmark { at: self.at, lines: self.lines, line_start: self.line_start, gaps: self.gaps.len() }
     }
 
-    /// Returns to a bookmark. If numbers parsed in advance were consumed since, marks them as missed and returns
-    /// `false`.
+    /// Returns to a bookmark. If numbers parsed in advance were consumed after the bookmark, marks them as missed and
+    /// returns `false` instead.
     pub(super) fn return_to(&mut self, bookmark: ListBookmark) -> bool {
         let ListBookmark { at, lines, line_start, gaps } = bookmark;
         if self.gaps.len() < gaps {
@@ -393,7 +395,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Consumes the next 16 numbers, if there are as many.
+    /// Consumes the next 16 numbers, if there are at least 16.
     #[inline]
     pub(super) fn matrix(&mut self) -> Option<[f64; 16]> {
         let (numbers, at) = self.lists.matrix(self.at)?;
@@ -407,7 +409,7 @@ impl<'a> Lexer<'a> {
         self.stopped(stop)
     }
 
-    /// Consumes numbers up to the next gap, and the numbers of the gap; returns `false` if the list has no further gap.
+    /// Consumes numbers up to the next gap, and the numbers of the gap. Returns `false` if the list has no more gaps.
     #[inline]
     fn take_gap<T: Copy>(
         &mut self,
@@ -440,7 +442,7 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    /// Estimates how many numbers follow in this list and in others of its directive.
+    /// Estimates how many numbers follow in this list and in later lists of its directive.
     fn later(&self) -> usize {
         let gaps = self.gaps.iter().filter_map(|gap| gap.values.downcast_ref::<AheadNumbers>());
         gaps.map(|numbers| numbers.len()).sum::<usize>() + (self.end - self.at) / NUMBER_BYTES
@@ -452,7 +454,7 @@ impl<'a> Lexer<'a> {
         Ok(stop.overflow)
     }
 
-    /// Skips bytes that may contain line ends.
+    /// Skips bytes, which may contain line endings.
     fn pass_to(&mut self, to: usize) {
         let passed = &self.padded[self.at..to];
         if let Some(last) = memrchr(b'\n', passed) {
@@ -486,7 +488,7 @@ impl<'a> Lexer<'a> {
         self.at += memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// Returns the end of the text: the number of line ends, and the length of the text after the last one.
+    /// Returns the end of the text: the number of line endings, and the length of the text after the last one.
     pub(super) fn end(&mut self) -> Result<Spot> {
         let rest = &self.padded[self.at..self.end];
         if let Some(last) = memrchr(b'\n', rest) {
@@ -501,20 +503,21 @@ impl<'a> Lexer<'a> {
 const ONES: u64 = 0x0101_0101_0101_0101;
 const TOPS: u64 = ONES << 7;
 
-/// Sets the top bit of the first byte below `limit` (at most 128), and perhaps of later bytes: borrows only propagate
-/// upward, so the lowest set bit is correct. Bytes of 128 and more never match.
+/// Sets the top bit of the first byte below `limit` (at most 128), and possibly of later bytes: borrows only propagate
+/// upward, so the lowest set bit is correct. Bytes of 128 or more never match.
 #[inline(always)]
 fn below(word: u64, limit: u8) -> u64 {
     word.wrapping_sub(ONES * u64::from(limit)) & !word & TOPS
 }
 
-/// Sets the top bit of the first byte equal to `byte`, and perhaps of later bytes; see [`below`].
+/// Sets the top bit of the first byte equal to `byte`, and possibly of later bytes; see [`below`].
 #[inline(always)]
 fn equal(word: u64, byte: u8) -> u64 {
     below(word ^ (ONES * u64::from(byte)), 1)
 }
 
-/// Returns the number of bytes before the first with a bit in `find`. Bytes after the last whole word are not searched.
+/// Returns the number of bytes before the first byte for which `find` sets a bit. Bytes after the last whole word are
+/// not searched.
 #[inline(always)]
 fn skip_plain(text: &[u8], find: impl Fn(u64) -> u64) -> usize {
     let mut size = 0;

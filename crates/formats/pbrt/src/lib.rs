@@ -1,23 +1,23 @@
-//! Reads and writes pbrt-v4 scenes, as [`polyhaul_model::render`] scenes for a renderer.
+//! Reads and writes pbrt-v4 scenes, represented as [`polyhaul_model::render`] scenes.
 //!
 //! Sources: the pbrt-v4 File Format (<https://pbrt.org/fileformat-v4>), and pbrt-v4 itself where the documentation is
-//! silent. Nothing is rendered, and files are opened by the caller.
+//! silent. Nothing is rendered, and the caller opens the files.
 //!
 //! A file is split where directives start (`borders`). The pieces are parsed in parallel (`parse`) into events and a
-//! segment of values, which becomes part of the model unchanged. The events are then processed in scene order, through
-//! Includes and Imports, by the worker that completes the next piece (`resolve`). `reader` is the job; `writer` writes
-//! scenes.
+//! segment of values, which becomes part of the model unchanged. The events are then processed in scene order,
+//! following Includes and Imports, by the worker that completes the next piece (`resolve`). `reader` is the job;
+//! `writer` writes scenes.
 //!
 //! Undocumented behavior of pbrt-v4, and how it is handled here:
 //!
 //! - A word that starts with a capital letter starts a directive, except for the operands `All`, `StartTime` and
 //!   `EndTime`. An unclosed list is therefore reported at its start, and pieces can be parsed without the preceding
 //!   text.
-//! - A string ends on its line; lines end with LF or CR.
-//! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of `color`, `WorldEnd`,
+//! - A string must end on its line. Lines end with LF or CR.
+//! - The syntax of older versions of pbrt (`point`, `vector`, `normal3`, `color`, textures of type `color`, `WorldEnd`,
 //!   quoted booleans) is an error that shows the form of pbrt-v4; with `OnError::Warn`, it is accepted with a warning.
-//!   Directives that only older versions have are errors; their classes and parameters are warnings. Both messages
-//!   explain how to upgrade the scene (`versions`).
+//!   Directives that only older versions have are errors; classes and parameters that only older versions have are
+//!   warnings. Both messages explain how to upgrade the scene (`versions`).
 //! - A file name is resolved in the folder of the scene, as in pbrt, and then in the folder of the file that contains
 //!   it.
 

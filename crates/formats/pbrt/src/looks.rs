@@ -1,11 +1,12 @@
-//! Converts materials of scenes for a renderer to MTL, with the images that MTL can reference.
+//! Converts materials of scenes for a renderer to MTL, including the images that MTL can reference.
 //!
 //! - `reflectance` becomes `Kd`, or `map_Kd` if it is an `imagemap`; `roughness` becomes `Pr` or `map_Pr`,
-//!   `displacement` `disp`, `normalmap` `norm`, and a shape's `alpha` becomes `d` or `map_d` in a separate material.
-//! - An `imagemap` keeps `scale` and `invert` as `-mm` (as `-bm` for `disp`), `uscale` and similar as `-s` and `-o`, a
-//!   `wrap` of `clamp`, and an `encoding` of `sRGB` or `linear`. A `scale` texture with constant factors is multiplied
-//!   into them; a `constant` becomes its value.
-//! - All other textures are counted by class, and other parameters by name, as are classes without an equivalent.
+//!   `displacement` becomes `disp`, `normalmap` becomes `norm`, and the `alpha` of a shape becomes `d` or `map_d`, in a
+//!   separate material if needed.
+//! - An `imagemap` keeps `scale` and `invert` as `-mm` (`scale` as `-bm` for `disp`), `uscale` and similar parameters
+//!   as `-s` and `-o`, a `wrap` of `clamp`, and an `encoding` of `sRGB` or `linear`. Constant factors of `scale`
+//!   textures are multiplied into its scale; a `constant` becomes its value.
+//! - All other textures are counted by class, other parameters by name, and so are classes without an equivalent.
 //!
 //! Images are not opened. `flatten` creates meshes and objects.
 
@@ -17,14 +18,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// Maximum depth of nested textures.
 const MAX_DEPTH: u32 = 16;
 
-/// Renames image files. Takes the folder of the file that refers to the image, and the image's name.
+/// Renames image files. Takes the folder of the file that refers to the image, and the name of the image.
 pub(super) type NameFile<'a> = &'a mut dyn FnMut(&str, &str) -> Result<Option<String>>;
 
 /// Opacity of a shape from its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PbrtAlpha<'a> {
     Opaque,
-    /// Bits of a number.
+    /// Bits of the opacity as a number.
     Number(u32),
     Texture(&'a str),
 }
@@ -35,11 +36,11 @@ pub(super) struct PbrtLooks<'a> {
     name_of: NameFile<'a>,
     /// Index of each converted material.
     numbers: HashMap<(MaterialUse, PbrtAlpha<'a>), Option<usize>>,
-    /// First definition of each texture, by name and whether its values are spectra.
+    /// Index of the first definition of each texture, by name and by whether its values are spectra.
     textures: HashMap<(&'a str, bool), usize>,
-    /// Named materials.
+    /// Indices of named materials.
     named: HashMap<&'a str, usize>,
-    /// Converted materials without the alpha of shapes.
+    /// Converted materials, without the alpha of shapes.
     bases: HashMap<MaterialUse, Option<Material>>,
     /// Alpha that all shapes with a material share; `None` if their alphas differ.
     alphas: HashMap<MaterialUse, Option<PbrtAlpha<'a>>>,
@@ -59,7 +60,7 @@ pub(super) struct LeftOutLooks {
 enum PbrtValue<'a> {
     Image(PbrtImage<'a>),
     Constant([f32; 3]),
-    /// Class of a texture that MTL cannot represent.
+    /// A texture of another class, which MTL cannot represent.
     Other(&'a str),
 }
 
@@ -73,7 +74,7 @@ impl<'a> PbrtLooks<'a> {
     pub(super) fn new(render: &'a Render, name_of: NameFile<'a>) -> PbrtLooks<'a> {
         let mut textures = HashMap::new();
         let mut named = HashMap::new();
-        // Redefinitions are errors, so the first definition counts.
+        // A redefinition is an error, so the first definition counts.
         for (index, texture) in render.textures.iter().enumerate() {
             textures.entry((render.text(texture.entity.name), texture.is_spectrum)).or_insert(index);
         }
@@ -105,7 +106,7 @@ impl<'a> PbrtLooks<'a> {
         self.left_out
     }
 
-    /// Returns the material of a shape; adds it to `materials` if it is new.
+    /// Returns the material of a shape, which is added to `materials` if it is new.
     pub(super) fn material(&mut self, shape: &Shape<'a>, materials: &mut Vec<Material>) -> Result<Option<usize>> {
         let Some(state) = shape.state() else { return Ok(None) };
         let alpha = alpha_of(shape.parameters());
@@ -138,7 +139,7 @@ impl<'a> PbrtLooks<'a> {
         Ok(number)
     }
 
-    /// Converts a material without the alpha of shapes; `None` for the default material.
+    /// Converts a material without the alpha of shapes. Returns `None` for the default material.
     fn base(&mut self, named: MaterialUse) -> Result<Option<Material>> {
         let render = self.render;
         let index = match named {
@@ -155,7 +156,7 @@ impl<'a> PbrtLooks<'a> {
         }
     }
 
-    /// Adds alpha to a material, under a new name if other shapes use it with another alpha.
+    /// Adds alpha to a material. Uses a new name if other shapes use the material with another alpha.
     fn with_alpha(&mut self, base: Option<Material>, alpha: PbrtAlpha<'a>, is_only: bool) -> Result<Material> {
         let is_default = base.is_none();
         let mut material = base.unwrap_or_else(|| Material {
@@ -173,7 +174,7 @@ impl<'a> PbrtLooks<'a> {
             material.name += &format!("-alpha-{suffix}");
         }
         if !is_only || is_default {
-            // MTL refers to materials by name, so a generated name must not collide with others.
+            // MTL refers to materials by name, so a generated name must not equal another name.
             while self.named.contains_key(&*material.name) || !self.generated.insert(material.name.clone()) {
                 material.name.push('_');
             }
@@ -316,7 +317,7 @@ impl<'a> PbrtLooks<'a> {
         PbrtValue::Other("scale")
     }
 
-    /// Adds an image map with the options equivalent to its parameters.
+    /// Adds an image map with options equivalent to the image's parameters.
     fn add_image(&mut self, made: &mut Material, kind: MapKind, image: &PbrtImage<'a>, parameter: &str) -> Result<()> {
         let PbrtImage { parameters, factor } = *image;
         let number_or = |name: &str, default: f32| number(parameters, name).unwrap_or(default);
@@ -358,9 +359,10 @@ impl<'a> PbrtLooks<'a> {
     }
 }
 
-/// Returns whether a material parameter affects the appearance by itself.
+/// Returns whether a material parameter affects the appearance and is not covered elsewhere.
 fn is_look(name: &str) -> bool {
-    // The class covers `type`, the count of mixes covers `materials` and `amount`; the others control the computation.
+    // `type` is covered by the class, `materials` and `amount` by the count of mixes; the other parameters control the
+    // computation.
     !matches!(name, "type" | "materials" | "amount" | "remaproughness" | "maxdepth" | "nsamples" | "seed")
 }
 
@@ -381,8 +383,8 @@ enum LooksInner<'a> {
     Constant([f32; 3]),
 }
 
-/// Returns the inner part of a `scale` and its factor, if that is a single number: either `tex` or `scale` may be a
-/// texture.
+/// Returns the inner part of a `scale` texture, and its factor if that is a single number. Either `tex` or `scale` may
+/// be a texture.
 fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     let texture =
         |name| parameters.get(name).filter(|value| value.kind == ParameterType::Texture).and(parameters.string(name));
@@ -398,7 +400,7 @@ fn scaled(parameters: Parameters<'_>) -> Option<(LooksInner<'_>, f32)> {
     }
 }
 
-/// Returns a color, or a number as gray; `default` if absent, `None` if it is neither.
+/// Returns a color, or a number as gray. Returns `default` if the parameter is absent, and `None` if it is neither.
 fn constant(parameters: Parameters<'_>, name: &str, default: [f32; 3]) -> Option<[f32; 3]> {
     match parameters.get(name).map(|parameter| (parameter.kind, parameter.values)) {
         None => Some(default),

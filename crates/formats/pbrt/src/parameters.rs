@@ -1,4 +1,4 @@
-//! Parses parameters: declarations, and values directly into the arrays of the model.
+//! Parses parameters: declarations, and values, which go directly into the arrays of the model.
 
 use super::directive::Directive;
 use super::event::{PbrtEvent, PbrtParsed};
@@ -15,12 +15,12 @@ use polyhaul_text::parse::number::IntegerError;
 /// Maximum number of parameters per directive.
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
-/// Message about the number of indices of a mesh.
+/// Creates the message about a wrong number of indices of a mesh.
 fn wrong_index_count(class: &str, count: usize, width: usize) -> String {
     format!("this `{class}` has {count} indices; expected a multiple of {width}")
 }
 
-/// Message about a mesh without indices.
+/// Creates the message about a mesh without indices.
 pub(super) fn missing_arrays(class: &str, points: usize) -> String {
     match points {
         0 => format!("this `{class}` has no parameter \"point3 P\""),
@@ -28,13 +28,13 @@ pub(super) fn missing_arrays(class: &str, points: usize) -> String {
     }
 }
 
-/// Message about an index of a mesh.
+/// Creates the message about an out-of-range index of a mesh.
 fn index_out_of_range(class: &str, index: i32, points: usize) -> String {
     format!("the index {index} of this `{class}` is out of range: it has {points} points")
 }
 
 impl<'t> ParsePiece<'t, '_> {
-    /// Parses all parameters; returns their count.
+    /// Parses all parameters; returns how many there are.
     pub(super) fn parameters(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u16> {
         let first = self.parsed.parameters.len();
         while self.lexer.peek() == PbrtToken::String {
@@ -52,7 +52,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(count as u16)
     }
 
-    /// Checks the indices of a shape that is a mesh.
+    /// Checks the indices of a shape, if it is a mesh.
     pub(super) fn check_indices(&mut self, event: &PbrtEvent, mark: TokenMark) -> PbrtParse<()> {
         let class = self.parsed.names.get(event.a);
         if !matches!(class, b"trianglemesh" | b"bilinearmesh" | b"loopsubdiv") {
@@ -68,8 +68,8 @@ impl<'t> ParsePiece<'t, '_> {
         };
         let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
         let width = if class == b"bilinearmesh" { 4 } else { 3 };
-        // Indices are required only if the scene becomes meshes: validation reports missing ones together with other
-        // parameters, and scenes that stay scenes keep their content.
+        // Indices are required only if the scene becomes meshes. Validation reports missing indices together with other
+        // parameters, and scenes that are not converted keep their content.
         let becomes_mesh = !self.options.faults.target.is_empty() && !self.options.faults.is_thorough;
         let Some(indices) = values(b"indices", ValueKind::Integers).filter(|_| becomes_mesh || points > 0) else {
             if points as usize == width || !becomes_mesh {
@@ -79,8 +79,8 @@ impl<'t> ParsePiece<'t, '_> {
             return Err(self.lexer.fault(mark, "missing-parameter", message));
         };
         let indices = &integers[indices.start as usize..][..indices.count as usize];
-        // Without an early exit, the loop vectorizes; only after a failure, the index is searched for. Negative indices
-        // become large.
+        // There is no early exit, so that the loop vectorizes; the wrong index is searched for only after a failure.
+        // Negative indices become large.
         let is_sound = indices.iter().fold(0, |largest, &index| largest.max(index as u32)) < points;
         let wrong = if is_sound { None } else { indices.iter().position(|&index| index as u32 >= points) };
         let class = String::from_utf8_lossy(class);
@@ -104,9 +104,10 @@ impl<'t> ParsePiece<'t, '_> {
         }
     }
 
-    /// Notes repeated parameter names.
+    /// Warns about repeated parameter names.
     fn check_names(&mut self, first: usize, directive: Directive, mark: TokenMark) -> PbrtParse<()> {
-        /// Maximum number of parameters to compare: comparing all pairs is quadratic, and only hostile files have more.
+        /// Maximum number of parameters to compare. Comparing all pairs takes quadratic time, and only hostile files
+        /// have more.
         const MAX_CHECKED: usize = 64;
         let new = &self.parsed.parameters[first..];
         let new = &new[..new.len().min(MAX_CHECKED)];
@@ -172,7 +173,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(try_push(&mut self.parsed.parameters, stored, "parameters")?)
     }
 
-    /// Parses a declaration on its first use; returns its index.
+    /// Parses a declaration when it is first used; returns its index.
     #[cold]
     fn declare(&mut self, number: u32, mark: TokenMark) -> PbrtParse<u32> {
         let text = self.parsed.declaration_texts.get(number);
@@ -209,7 +210,7 @@ impl<'t> ParsePiece<'t, '_> {
         if let Some(renamed) = renamed {
             let old = String::from_utf8_lossy(kind).into_owned();
             let message = format!("the type `{old}` is from pbrt-v3 or earlier; pbrt-v4 calls it `{}`", renamed.name());
-            // The declaration is not cached, so that each use is noted.
+            // The declaration is not cached, so that each use is reported.
             self.old(mark, message, &format!("write `{}`", renamed.name()))?;
         }
         let values = match parameter_type {
@@ -225,7 +226,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok(declaration)
     }
 
-    /// Returns the declaration of the same parameter with names instead of numbers.
+    /// Returns the same parameter's declaration with names instead of numbers.
     fn twin(&mut self, number: u32, declaration: u32) -> PbrtParse<u32> {
         let cached = self.parsed.known.get(number as usize);
         if let Some(twin) = cached.and_then(|declarations| declarations[1].checked_sub(1)) {
@@ -270,7 +271,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.floats.len() - first) as u32))
     }
 
-    /// Parses numbers with `take` up to the end of a list that `bracket` opens.
+    /// Parses numbers with `take` up to the end of the list that `bracket` opens.
     pub(super) fn list(
         &mut self,
         bracket: TokenMark,
@@ -282,7 +283,7 @@ impl<'t> ParsePiece<'t, '_> {
             if self.is_closed(bracket)? {
                 return Ok(());
             }
-            // More may follow after a comment.
+            // More numbers may follow after a comment.
             if self.lexer.at == stopped {
                 self.not_a(PbrtToken::Word, "numbers")?;
             }
@@ -357,7 +358,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.bools.len() - first) as u32))
     }
 
-    /// Returns the single word of a parameter without brackets.
+    /// Returns the next word as the only value of a parameter without brackets.
     fn single(&mut self, mark: TokenMark, what: &'static str) -> PbrtParse<&'t [u8]> {
         if self.lexer.peek() == PbrtToken::Word && !self.at_directive() {
             return Ok(self.lexer.word());
@@ -366,7 +367,7 @@ impl<'t> ParsePiece<'t, '_> {
         Err(self.no_value(mark))
     }
 
-    /// Parses a boolean in the syntax of pbrt-v3.
+    /// Parses a boolean in quotes, the syntax of pbrt-v3.
     #[cold]
     fn quoted_bool(&mut self) -> PbrtParse<bool> {
         let mark = self.lexer.token_mark();
@@ -405,7 +406,7 @@ impl<'t> ParsePiece<'t, '_> {
         Ok((first as u32, (self.parsed.strings.len() - first) as u32))
     }
 
-    /// Consumes the end of a list, if it is next; an unclosed list is an error at its start.
+    /// Consumes the end of a list, if it is next. If the list is unclosed, fails with an error at its start.
     #[inline]
     pub(super) fn is_closed(&mut self, bracket: TokenMark) -> PbrtParse<bool> {
         match self.lexer.peek() {

@@ -1,7 +1,7 @@
-//! Parses a piece of text to events, directive by directive, without the text before it.
+//! Parses a piece of text into events, directive by directive, without the text before it.
 //!
 //! An error is an event like any other, so the first error of a scene is the first in scene order, regardless of which
-//! thread found it. `resolve` processes the events.
+//! thread finds it. `resolve` processes the events.
 
 use super::borders::starts_directive;
 use super::directive::{Directive, PbrtForm};
@@ -33,15 +33,15 @@ pub(super) struct ParsePiece<'t, 'o> {
 /// Last row of an affine matrix.
 const PLAIN_ROW: [u64; 4] = [0, 0, 0, 1.0f64.to_bits()];
 
-/// Array lengths at the start of a directive, to roll back a broken one.
+/// Array lengths at the start of a directive, used to undo the effects of a broken directive.
 struct PbrtSizes {
     lengths: [usize; 8],
     rounding: PointLoss,
 }
 
 impl PbrtParser<'_> {
-    /// Parses a text. Returns `false` if the bytes of gaps are needed, because their numbers are not list elements or a
-    /// message may quote them.
+    /// Parses the text of a piece. Returns `false` if the bytes of gaps are needed, because their numbers are not list
+    /// elements or a message may quote them.
     pub(super) fn parse(&self, text: &Text, gaps: Vec<Gap>, parsed: &mut PbrtParsed) -> Result<bool> {
         parsed.clear();
         let has_gaps = !gaps.is_empty();
@@ -115,7 +115,7 @@ impl ParsePiece<'_, '_> {
             PbrtForm::Name => event.a = self.name(directive, mark)?,
             PbrtForm::Names => {
                 event.a = self.name(directive, mark)?;
-                // A single medium is on both sides.
+                // A single name is the medium on both sides.
                 event.b = if self.lexer.peek() == PbrtToken::String { self.string()? } else { event.a };
             }
             PbrtForm::Time => event.a = self.time(directive, mark)?,
@@ -129,7 +129,7 @@ impl ParsePiece<'_, '_> {
                 event.a = self.name(directive, mark)?;
                 event.b = self.parsed.parameters.len() as u32;
                 event.count = self.parameters(directive, mark)?;
-                // A scene that is written as pbrt keeps its content, so its indices are not checked.
+                // A scene that will be written as pbrt keeps its content, so its indices are not checked.
                 let stays = self.options.faults.target == "pbrt" && !self.options.faults.is_thorough;
                 if directive == Directive::Shape && !stays {
                     self.check_indices(&event, mark)?;
@@ -170,7 +170,7 @@ impl ParsePiece<'_, '_> {
         {
             complaint.hint = Some(version.remedy().to_owned());
         }
-        // Skipped, so that recovery does not find it again.
+        // Skip it, so that recovery does not find it again.
         match token {
             PbrtToken::String => self.skip_string(),
             _ => self.lexer.pass(mark.len),
@@ -178,7 +178,7 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// Returns the start of the next token, for a message.
+    /// Returns the start of the next token, as shown in messages.
     pub(super) fn shown(&self, mark: TokenMark) -> String {
         const MAX_BYTES: usize = 60;
         let bytes = self.lexer.word();
@@ -225,7 +225,7 @@ impl ParsePiece<'_, '_> {
         self.old(mark, message.into(), "remove the directive")
     }
 
-    /// Reports syntax of older versions: as an error, or as a warning if it is accepted.
+    /// Reports the syntax of older versions: as an error, or as a warning if it is accepted.
     #[cold]
     pub(super) fn old(&mut self, mark: TokenMark, message: String, fix: &str) -> PbrtParse<()> {
         let mut fault = self.lexer.fault(mark, "old-syntax", message);
@@ -238,7 +238,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Parses 16 numbers in brackets. Drops the last row if the matrix is affine, and returns whether it did.
+    /// Parses 16 numbers in brackets. If the matrix is affine, drops its last row. Returns whether it did.
     #[inline]
     fn matrix(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<bool> {
         if self.lexer.peek() != PbrtToken::Open {
@@ -267,7 +267,8 @@ impl ParsePiece<'_, '_> {
         Ok(true)
     }
 
-    /// Parses a matrix, after the numbers in `taken`, that has comments or not exactly 16 numbers.
+    /// Parses the rest of a matrix that contains comments or does not have exactly 16 numbers. `taken` are the numbers
+    /// before it.
     #[cold]
     fn odd_matrix(
         &mut self,
@@ -314,7 +315,7 @@ impl ParsePiece<'_, '_> {
         Ok(())
     }
 
-    /// Parses a string that is an operand.
+    /// Parses an operand that is a string.
     #[inline]
     fn name(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         if self.lexer.peek() != PbrtToken::String {
@@ -323,7 +324,7 @@ impl ParsePiece<'_, '_> {
         self.string()
     }
 
-    /// Parses the next token, a string; returns its number.
+    /// Parses the next token, a string; returns its index.
     #[inline]
     pub(super) fn string(&mut self) -> PbrtParse<u32> {
         let mark = self.lexer.mark(1);
@@ -337,7 +338,7 @@ impl ParsePiece<'_, '_> {
         if self.parsed.names.len() > name_count && std::str::from_utf8(text).is_err() {
             try_push(&mut self.parsed.odd_names, number, "names")?;
         }
-        // Each use of such a name is noted, not only the first.
+        // Every use of such a name is reported, not only the first.
         if !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok() {
             self.note(mark, "non-utf8-name", "this name is not valid UTF-8; read as Latin-1".into())?;
         }
@@ -355,7 +356,7 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// Parses the value of an option; returns it and whether it was a string.
+    /// Parses the value of an option. Returns the index of its text, and whether it was quoted.
     fn value(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<(u32, bool)> {
         match self.lexer.peek() {
             PbrtToken::String => Ok((self.string()?, true)),
@@ -368,7 +369,7 @@ impl ParsePiece<'_, '_> {
         }
     }
 
-    /// Parses the operand of `ActiveTransform`; returns the active transforms as bits.
+    /// Parses the operand of `ActiveTransform`. Returns the active transforms as bits.
     fn time(&mut self, directive: Directive, mark: TokenMark) -> PbrtParse<u32> {
         let word = if self.lexer.peek() == PbrtToken::Word { self.lexer.word() } else { b"" };
         let bits = match word {
@@ -381,7 +382,7 @@ impl ParsePiece<'_, '_> {
         Ok(bits)
     }
 
-    /// Creates the error for an unexpected token instead of an operand, or for the end of the text.
+    /// Creates the error for an unexpected token, or the end of the directive, in place of an operand.
     #[cold]
     fn unexpected(&mut self, directive: Directive, mark: TokenMark, expected: &'static str) -> PbrtFault {
         let token = self.lexer.peek();
@@ -422,7 +423,7 @@ impl ParsePiece<'_, '_> {
         fault
     }
 
-    /// Notes something that is not an error.
+    /// Adds a warning about something that is not an error.
     #[cold]
     pub(super) fn note(&mut self, mark: TokenMark, code: &'static str, message: String) -> PbrtParse<()> {
         match self.lexer.fault(mark, code, message) {

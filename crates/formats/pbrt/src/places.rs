@@ -1,5 +1,5 @@
-//! Computes world transforms of a [`Render`]: the tree of transforms multiplied out, in double precision, or in single
-//! precision with the operations of pbrt-v4 in the same order.
+//! Computes the world transforms of a [`Render`] by multiplying the steps of the transform tree, in double precision,
+//! or in single precision with the operations of pbrt-v4 in the same order.
 //!
 //! Matrices are row-major and multiply column vectors. If a step is not invertible, values that depend on its inverse
 //! are NaN.
@@ -28,20 +28,20 @@ pub fn places64(render: &Render) -> Result<Places64> {
     Ok(places)
 }
 
-/// Computes world transforms in single precision, with the operations of pbrt-v4 in the same order: the bits equal
-/// those of a pbrt whose compiler does not fuse products and sums. Every operation rounds to `f32`:
+/// Computes world transforms in single precision, with the operations of pbrt-v4 in the same order. The bits equal the
+/// results of a pbrt build whose compiler does not fuse products and sums. Every operation rounds to `f32`:
 ///
-/// - A transform is a pair of matrices, the second being the inverse. A directive multiplies the first by its matrix
-///   from the right and the second by its inverse matrix from the left.
+/// - A transform is a pair of matrices, the second of which is the inverse. A directive multiplies the first by its
+///   matrix from the right and the second by the inverse of its matrix from the left.
 /// - Elements of matrix products are sums `a0 * b0 + (a1 * b1 + (a2 * b2 + a3 * b3))`, to which all rounding errors are
 ///   added at the end.
-/// - `Translate` is inverted by negation, `Scale` by division, `Rotate` by transposition. Other inverses use 2x2
-///   determinants of the upper two and the lower two rows.
-/// - `LookAt` is the inverse of the camera's matrix. Cross products are differences of products, with the error of the
-///   second product added.
+/// - `Translate` is inverted by negation, `Scale` by division, `Rotate` by transposition. Other inverses use the 2x2
+///   determinants of the upper two and of the lower two rows.
+/// - `LookAt` is the inverse of the camera's matrix. Cross products are differences of products, to which the error of
+///   the second product is added.
 ///
 /// Numbers are parsed as doubles and then rounded to `f32`. This differs from parsing them as `f32` for about one in
-/// several hundred million numbers with more than 15 digits. Sine and cosine are the platform's.
+/// several hundred million numbers with more than 15 digits. Sine and cosine are computed by the platform.
 ///
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
@@ -182,8 +182,8 @@ impl Places32 {
 const LAST32: [f32; 4] = IDENTITY32[3];
 
 fn matrix32(numbers: [f64; 16]) -> [Matrix4<f32>; 2] {
-    // The file is column-major. pbrt inverts the matrix as written and transposes both; inverting the transposed matrix
-    // would round differently.
+    // The file is column-major. pbrt inverts the matrix as written and transposes both matrices; inverting the
+    // transposed matrix would round differently.
     let written: Matrix4<f32> = transpose(columns(numbers.map(|number| number as f32)));
     [transpose(written), transpose(inverse32(written))]
 }
@@ -196,7 +196,7 @@ fn multiply32(a: Matrix4<f32>, b: Matrix4<f32>) -> Matrix4<f32> {
     std::array::from_fn(|i| std::array::from_fn(|j| inner(std::array::from_fn::<_, 4, _>(|k| (a[i][k], b[k][j])))))
 }
 
-/// Computes an inner product, adding the error of each rounding at the end.
+/// Computes an inner product, and adds the sum of all rounding errors at the end.
 fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
     let mut sum = 0.0f32;
     let mut lost = 0.0f32;
@@ -219,7 +219,7 @@ fn inner<const N: usize>(products: [(f32, f32); N]) -> f32 {
     sum + lost
 }
 
-/// Computes `a * b - c * d`, with the rounding error of the second product added.
+/// Computes `a * b - c * d`, and adds the rounding error of the second product.
 fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
     let cd = c * d;
     fused(a, b, -cd) + fused(-c, d, cd)
@@ -227,12 +227,12 @@ fn difference(a: f32, b: f32, c: f32, d: f32) -> f32 {
 
 /// Computes `a * b + c` with a single rounding.
 fn fused(a: f32, b: f32, c: f32) -> f32 {
-    // MinGW's C library rounds twice.
+    // The C library of MinGW rounds twice.
     if cfg!(all(windows, target_env = "gnu")) { fused_by_doubles(a, b, c) } else { a.mul_add(b, c) }
 }
 
-/// Computes the same without a system function. Doubles hold products of floats exactly, and a sum rounded to odd can
-/// be rounded to `f32` again without a double-rounding error.
+/// Computes the same without a system function. Doubles represent products of floats exactly, and a sum that was
+/// rounded to odd can be rounded to `f32` again without a double-rounding error.
 fn fused_by_doubles(a: f32, b: f32, c: f32) -> f32 {
     let product = f64::from(a) * f64::from(b);
     let c = f64::from(c);

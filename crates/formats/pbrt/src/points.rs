@@ -1,6 +1,6 @@
 //! Parses lists of points, in double precision if 32-bit floats would lose precision that matters.
 //!
-//! Each list is decided separately: its floats are parsed first, then its doubles if the losses or the options require
+//! Each list is decided on its own: its floats are parsed first, then its doubles if the losses or the options require
 //! them. Numbers parsed in advance have no doubles; if they lose precision, the text of the piece is parsed again. The
 //! rules are in [`polyhaul_model::precision`].
 
@@ -13,7 +13,8 @@ use polyhaul_model::{Bounds, Precision};
 use polyhaul_text::parse::positions::DigitLoss;
 
 impl ParsePiece<'_, '_> {
-    /// Parses the points of a list that `bracket` opens; returns the index of the first float, and the count.
+    /// Parses the points of the list that `bracket` opens. Returns the index of the first float, and the number of
+    /// floats.
     pub(super) fn points(&mut self, bracket: TokenMark) -> PbrtParse<(u32, u32)> {
         let precision = self.options.precision.precision;
         let first = self.parsed.floats.len();

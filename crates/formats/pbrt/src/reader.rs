@@ -1,8 +1,9 @@
 //! Reads a scene: the job that the pipeline runs over the pieces of all files.
 //!
 //! A piece is parsed by the worker that takes it; the ordered step advances the scene as far as pieces have been read.
-//! Files referenced by a piece are registered immediately, so that they are read in parallel. The order of pieces in
-//! the job does not matter: the scene follows the order of the files. Nothing is opened here: see [`FileOpener`].
+//! Files that a piece references are registered immediately, so that they are read in parallel. The order of pieces in
+//! the job does not matter, because the scene follows the order of the files. Nothing is opened here: see
+//! [`FileOpener`].
 
 use super::directive::Directive;
 use super::event::{PbrtEventKind, PbrtParsed, PieceContent};
@@ -19,7 +20,7 @@ use polyhaul_text::cpu::Level;
 
 /// Bytes of text per piece.
 const CHUNK_BYTES: usize = 512 << 10;
-/// Memory of a slot, as a multiple of its text.
+/// Memory budget of a slot, as a multiple of its text.
 const SLOT_FACTOR: usize = 3;
 
 /// A piece in flight.
@@ -28,7 +29,7 @@ struct PbrtSlot {
     parsed: PbrtParsed,
     origin: PbrtOrigin,
     content: Option<PieceContent>,
-    /// Files that it references: event index and file index.
+    /// Files that the piece references: event index and file index.
     files: Vec<(u32, usize)>,
 }
 
@@ -41,7 +42,7 @@ struct PbrtJob<'a> {
     slot_bytes: usize,
 }
 
-/// Reads the scene of a file; `files` opens the files that it references.
+/// Reads the scene that starts in `main`. `files` opens the files that it references.
 pub fn read(main: OpenFile, files: &dyn FileOpener, options: &ParseOptions) -> Result<Pbrt> {
     let chunk_bytes = options.run.chunk_bytes.unwrap_or(CHUNK_BYTES).clamp(1, 1 << 30);
     let slot_bytes = SLOT_FACTOR * chunk_bytes.max(main.chunk_bytes.unwrap_or(0)) + (64 << 10);
@@ -51,7 +52,7 @@ pub fn read(main: OpenFile, files: &dyn FileOpener, options: &ParseOptions) -> R
     let parser = PbrtParser { options, level: Level::best() };
     let job = PbrtJob { library: &library, parser, shelf: PbrtShelf::default(), options, slot_bytes };
     let mut scene = PbrtScene::new(main, &library, options);
-    // Files referenced only in the last pieces of a round are read in the next one.
+    // Files that are referenced only in the last pieces of a round are read in the next round.
     while !scene.is_done() {
         library.start_round();
         run(&job, &mut scene, crew, &options.run.cancel)?;
@@ -67,7 +68,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
     type Slot = PbrtSlot;
     type State = PbrtScene<'a>;
 
-    /// Each file keeps its own order.
+    /// The library keeps the order of pieces within each file.
     fn takes_in_order(&self) -> bool {
         false
     }
@@ -97,7 +98,7 @@ impl<'a> ChunkJob for PbrtJob<'a> {
         let PbrtSlot { text, parsed, .. } = slot;
         let bytes = text.len() as u64;
         let gaps = std::mem::take(&mut text.gaps);
-        // Numbers parsed in advance were not list elements, or a message may quote them: the whole text is read and
+        // Numbers parsed in advance were not list elements, or a message may quote them, so the whole text is read and
         // parsed again.
         if !self.parser.parse(text, gaps, parsed)? {
             self.library.fill(&slot.origin, text, bytes)?;
@@ -130,8 +131,8 @@ impl<'a> ChunkJob for PbrtJob<'a> {
 }
 
 impl PbrtJob<'_> {
-    /// Registers the files that a piece references, so that other workers read them before the scene reaches them.
-    /// References that are too deep or too many are left to the scene, which reports them.
+    /// Registers the files that a piece references, so that other workers read them before the scene reaches them. The
+    /// scene reports references that are nested too deeply or too many.
     fn name_files(&self, content: &PieceContent, origin: &PbrtOrigin, files: &mut Vec<(u32, usize)>) -> Result<()> {
         for (number, event) in content.events.iter().enumerate() {
             let (PbrtEventKind::Directive(Directive::Include) | PbrtEventKind::Directive(Directive::Import)) =

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Alignment of arrays in bytes.
 const ALIGNMENT: usize = 16;
-/// Maximum bytes per block, unless a single room needs more.
+/// Maximum size of a block, unless a single room needs more.
 const MAX_BLOCK_BYTES: usize = 32 << 20;
-/// Divisor of the total size of all blocks, for the size of a new one: bounds the fraction of unused memory.
+/// A new block is this fraction of the total size of all blocks, which bounds the fraction of unused memory.
 const GROWTH: usize = 8;
 
 /// Memory that is divided into rooms.
@@ -24,7 +24,7 @@ struct PbrtBlock {
     pages: HugePages,
 }
 
-/// Part of a block, which is filled array by array.
+/// A part of a block, to be filled array by array.
 pub(super) struct ShelfRoom {
     block: Option<Arc<PbrtBlock>>,
     at: usize,
@@ -42,7 +42,7 @@ pub(super) struct PbrtShelf {
 struct PbrtLast {
     block: Option<Arc<PbrtBlock>>,
     used: usize,
-    /// Bytes of all blocks.
+    /// Total size of all blocks.
     total: usize,
 }
 
@@ -51,7 +51,7 @@ struct PbrtLast {
 unsafe impl Send for PbrtBlock {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for PbrtBlock {}
-/// Returns the bytes that an array takes in a room.
+/// Returns the number of bytes that an array takes in a room.
 pub(super) fn room_of<T>(values: &[T]) -> usize {
     size_of_val(values).next_multiple_of(ALIGNMENT)
 }
@@ -76,17 +76,17 @@ impl Drop for PbrtBlock {
 }
 
 impl PbrtShelf {
-    /// Allocates a room of `bytes`, a sum of [`room_of`].
+    /// Allocates a room of `bytes` bytes, which must be a sum of [`room_of`].
     ///
     /// # Errors
-    /// Out of memory.
+    /// [`ErrorKind::Memory`].
     pub(super) fn room(&self, bytes: usize) -> Result<ShelfRoom> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let left = last.block.as_ref().map_or(0, |block| block.layout.size() - last.used);
         if left < bytes {
             let size = (last.total / GROWTH).min(MAX_BLOCK_BYTES);
             let size = if size >= HUGE_PAGE_BYTES { size.next_multiple_of(HUGE_PAGE_BYTES) } else { size };
-            // The block size is only a preference; under memory pressure, the room itself may still fit.
+            // The block size is only a preference: if memory is short, the room itself may still fit.
             let block = PbrtBlock::new(size.max(bytes)).or_else(|_| PbrtBlock::new(bytes))?;
             last.total = last.total.saturating_add(block.layout.size());
             last.block = Some(block);
@@ -102,7 +102,7 @@ impl ShelfRoom {
     /// Copies an array into the room.
     ///
     /// # Errors
-    /// A full room, which is a bug in polyhaul.
+    /// [`ErrorKind::Internal`] if the room is full, which is a bug in polyhaul.
     pub(super) fn keep<T: Copy>(&mut self, values: &[T]) -> Result<SharedSlice<T>> {
         const { assert!(align_of::<T>() <= ALIGNMENT) };
         let bytes = room_of(values);
@@ -115,7 +115,7 @@ impl ShelfRoom {
         };
         // SAFETY: `at + bytes <= end` was checked, and `end` is inside the block. `PbrtShelf::room` assigns each part
         // of a block to a single room, so no other thread writes or reads here. Blocks start at multiples of
-        // `ALIGNMENT`, and so does `at`, as long as rooms are sums of `room_of`.
+        // `ALIGNMENT`, and so does `at`, as long as room sizes are sums of `room_of`.
         let place = unsafe {
             block.pages.touch(block.start.as_ptr(), block.layout.size(), self.at..self.at + bytes);
             let place = block.start.add(self.at).cast::<T>();

@@ -1,7 +1,7 @@
-//! Prepares scenes for a renderer for previews: each definition once, its instances, and the camera.
+//! Prepares a `Render` scene for previews: each definition once, its instances, and the camera.
 //!
-//! Nothing is drawn here. Meshes and materials are those of a conversion ([`crate::flatten`]), except that other shapes
-//! are tessellated (`drawn`) and emitting shapes get an emissive material.
+//! Nothing is drawn here. Meshes and materials are converted as in [`crate::flatten`], except that shapes other than
+//! meshes are tessellated (`drawn`) and shapes with area lights get an emissive material.
 
 use crate::drawn::DrawnShapes;
 use crate::flatten::{Flat, Flattener};
@@ -24,9 +24,9 @@ pub struct PbrtPreview {
     pub flat: Flat,
     /// Objects of each definition. The first definition is the world.
     pub definitions: Vec<Range<usize>>,
-    /// All instances, starting with one of the world.
+    /// All instances. The first is an instance of the world.
     pub instances: Vec<ShownInstance>,
-    /// Perspective camera, if there is one.
+    /// The perspective camera, if there is one.
     pub camera: Option<ShownCamera>,
 }
 
@@ -42,7 +42,7 @@ pub struct ShownInstance {
 /// A perspective camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownCamera {
-    /// Right, up and forward in world space; unit vectors.
+    /// The right, up and forward directions in world space, as unit vectors.
     pub axes: [[f64; 3]; 3],
     /// Position.
     pub eye: [f64; 3],
@@ -50,7 +50,7 @@ pub struct ShownCamera {
     pub tangent: f64,
 }
 
-/// Prepares a scene for a preview. `meshes` are its loaded mesh files; `name_of` may rename image files, as in
+/// Prepares a scene for a preview. `meshes` are the contents of its mesh files; `name_of` may rename image files, as in
 /// [`crate::flatten::flatten_named`].
 ///
 /// # Errors
@@ -109,8 +109,8 @@ fn narrow(matrix: &Matrix4) -> [[f32; 4]; 3] {
     [matrix[0], matrix[1], matrix[2]].map(|row| row.map(|number| number as f32))
 }
 
-/// Converts a perspective camera, given its matrix from world to camera space. pbrt's `fov` is the angle along the
-/// shorter side, 90 degrees by default.
+/// Converts a perspective camera, given the matrix from world to camera space. pbrt's `fov` is the angle along the
+/// shorter side of the image, 90 degrees by default.
 fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix4) -> Option<ShownCamera> {
     if render.text(camera.name) != "perspective" {
         return None;
@@ -123,13 +123,13 @@ fn camera(render: &Render, camera: &Entity, world_to_camera: &Matrix4) -> Option
     };
     let tangent = (0.5 * fov).to_radians().tan();
     let camera = ShownCamera { axes: [0, 1, 2].map(|axis| unit64(column(axis))), eye: column(3), tangent };
-    // Rejects singular matrices and invalid angles.
+    // Reject singular matrices and invalid angles.
     let is_finite = camera.axes.iter().flatten().chain(&camera.eye).all(|value| value.is_finite());
     (is_finite && tangent > 0.0 && tangent.is_finite()).then_some(camera)
 }
 
 impl PbrtPreview {
-    /// Returns the scene of meshes.
+    /// Returns the scene with the meshes, objects and materials.
     pub fn scene(&self) -> &Scene {
         &self.flat.scene
     }

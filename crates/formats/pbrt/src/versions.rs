@@ -1,6 +1,6 @@
 //! Lists directives, classes and parameters of pbrt-v1 to pbrt-v3 that pbrt-v4 dropped, and how to upgrade them.
 //!
-//! Each name listed here is evidence of an old version by itself; names that pbrt-v4 has too are not listed. Nothing is
+//! Each name listed here proves by itself that a scene is old; names that pbrt-v4 also has are not listed. Nothing is
 //! parsed here: [`super::parse`] and [`super::resolve`] use these tables.
 
 use super::directive::Directive;
@@ -85,7 +85,7 @@ const PARAMETERS: [(PbrtKind, &[&str], PbrtVersion); 6] = [
     (PbrtKind::Material, &["bumpmap"], V3OrOlder),
 ];
 
-/// Kinds of entities with a class.
+/// Kinds of entities that have a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PbrtKind {
     Accelerator,
@@ -141,18 +141,18 @@ impl PbrtKind {
     }
 }
 
-/// Returns the version of a directive that pbrt-v4 dropped.
+/// Returns the version that a directive dropped in pbrt-v4 is from.
 pub(super) fn of_directive(word: &[u8]) -> Option<PbrtVersion> {
     DIRECTIVES.iter().find(|(name, _)| name.as_bytes() == word).map(|&(_, version)| version)
 }
 
-/// Returns the version of a class that pbrt-v4 dropped.
+/// Returns the version that a class dropped in pbrt-v4 is from.
 pub(super) fn of_class(kind: PbrtKind, class: &str) -> Option<PbrtVersion> {
     let row = CLASSES.iter().find(|(of_kind, classes, _)| *of_kind == kind && classes.contains(&class));
     row.map(|&(_, _, version)| version)
 }
 
-/// Returns the version of a parameter that pbrt-v4 dropped.
+/// Returns the version that a parameter dropped in pbrt-v4 is from.
 pub(super) fn of_parameter(kind: PbrtKind, name: &str) -> Option<PbrtVersion> {
     let row = PARAMETERS.iter().find(|(of_kind, names, _)| *of_kind == kind && names.contains(&name));
     row.map(|&(_, _, version)| version)

@@ -4,9 +4,10 @@
 //! materials and object definitions, and finally instances. Everything with a transform has its own short scope.
 //! Reading and writing the output again reproduces it byte for byte.
 //!
-//! - Numbers have the minimum number of digits that read back as the same value; values out of range are `1e999`.
+//! - Numbers have the minimum number of digits that read back as the same value. Infinities are written as `1e999`,
+//!   with their sign.
 //! - Lists wrap after a fixed number of values; single values have no brackets.
-//! - Unused coordinate systems are dropped; nodes deep in the tree get generated names.
+//! - Unused coordinate systems are dropped. Nodes deep in the tree get generated names.
 //! - `Attribute` directives precede the entities that they affect.
 //!
 //! The caller opens files and supplies the names of parts ([`PbrtPlan::parts`]) and meshes.
@@ -41,7 +42,7 @@ pub struct PbrtPlan<'a> {
     main: Vec<PbrtOp>,
     parts: Vec<Vec<PbrtOp>>,
     part_names: Vec<String>,
-    /// Shapes whose arrays are in files, in ascending order, with the file names.
+    /// Shapes whose arrays are in files, in ascending order, with the names of these files.
     meshes: &'a [(u32, String)],
     renamed: &'a RenamedFiles<'a>,
 }
@@ -49,16 +50,16 @@ pub struct PbrtPlan<'a> {
 /// Content to move to other files.
 #[derive(Clone, Copy, Debug)]
 pub struct Split<'a> {
-    /// Shapes whose arrays are in PLY files, in ascending order, with the file names.
+    /// Shapes whose arrays are in PLY files, in ascending order, with the names of these files.
     pub meshes: &'a [(u32, String)],
-    /// Number of files for shapes and instances; none if less than two.
+    /// Number of files for shapes and instances. If it is less than 2, there are none.
     pub parts: usize,
     /// New names of files that the scene references.
     pub renamed: &'a RenamedFiles<'a>,
 }
 
 impl<'a> PbrtPlan<'a> {
-    /// Plans a scene; `part_name` returns the file name of a part.
+    /// Plans the text of a scene. `part_name` returns the file name of a part.
     pub fn new(render: &'a Render, split: Split<'a>, part_name: impl Fn(usize) -> String) -> Result<PbrtPlan<'a>> {
         let places = PbrtPlaces::new(render, |each| motions(render, each))?;
         let mut planner = Planner::new(render)?;
@@ -105,7 +106,7 @@ impl<'a> PbrtPlan<'a> {
         writing.pages(&pages, &mut (), pages.count(), PbrtPages::slot_bytes(run.chunk_bytes))
     }
 
-    /// Returns the file with the arrays of a shape, if they were moved.
+    /// Returns the file with the arrays of a shape, if they were moved to one.
     fn file_of_mesh(&self, shape: usize) -> Option<&'a str> {
         let at = self.meshes.binary_search_by_key(&(shape as u32), |&(shape, _)| shape).ok()?;
         self.meshes.get(at).map(|(_, name)| name.as_str())
@@ -113,7 +114,7 @@ impl<'a> PbrtPlan<'a> {
 
     /// Moves long runs of shapes and instances to parts of about equal size.
     fn split(&mut self, count: usize) -> Result<()> {
-        // Weights approximate the length of the text, in values.
+        // Weights approximate the length of the text, measured in values.
         let weigh = |op: &PbrtOp| match &op.what {
             ScriptItem::Items(script::ItemList::Shapes, range) => {
                 let values = |index: u32| match self.render.shape(index as usize) {
@@ -132,7 +133,7 @@ impl<'a> PbrtPlan<'a> {
         let mut main = Vec::new();
         let mut parts = Vec::new();
         for op in &self.main {
-            // Rounded to the nearest number of parts; short operations stay in the main file.
+            // Rounded to the nearest number of parts. Short operations stay in the main file.
             let pieces = (weigh(op) + part_weight / 2) / part_weight;
             let range = match &op.what {
                 ScriptItem::Items(script::ItemList::Shapes, range) | ScriptItem::Instances(range, _) if pieces > 0 => {
@@ -167,8 +168,8 @@ impl<'a> PbrtPlan<'a> {
         Ok(())
     }
 
-    /// Returns the first item from `at` on whose placement differs from the previous one: a part must not start within
-    /// a scope.
+    /// Returns the first item, starting at `at`, whose placement differs from the previous item's placement, because a
+    /// part must not start within a scope.
     fn next_placement(&self, what: &ScriptItem, at: u32, end: u32) -> u32 {
         let mut instances = InstanceCursor::new(self.render);
         let mut is_same = |at: u32| match what {
@@ -232,7 +233,7 @@ impl<'a> PbrtPlan<'a> {
     }
 }
 
-/// Calls `each` with the transforms of all entities, shapes and instances.
+/// Calls `each` with the transforms of all media, textures, lights, shapes and instances.
 fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
     render.media.iter().for_each(|medium| each(medium.motion));
     render.textures.iter().for_each(|texture| each(texture.entity.motion));
@@ -242,7 +243,7 @@ fn motions(render: &Render, each: &mut dyn FnMut(Motion)) {
     (0..render.instances.len() as u32).for_each(|index| each(instances.placement(index).base()));
 }
 
-/// Adds instances, grouped if their matrices follow the same transform.
+/// Adds instances. Groups consecutive instances whose matrices follow the same transform.
 fn instance_ops(render: &Render, planner: &mut Planner<'_>) -> Result<()> {
     let count = render.instances.len() as u32;
     let mut instances = InstanceCursor::new(render);

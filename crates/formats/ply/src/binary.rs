@@ -1,10 +1,10 @@
 //! Reads binary rows, element by element, into the sinks.
 //!
-//! Rows of one size are located without reading earlier ones: every worker reads and parses its own share of a
+//! Rows of one size are located without reading earlier rows: every worker reads and parses its own share of a
 //! positioned source. Pieces of compressed data are read whole, and the start of a row that spans two pieces is relayed
-//! to the second. Bytes read after the last row of that size are kept, so that no byte is read twice. Rows with lists
-//! are assumed to be like the first one, which parsing verifies ([`EvenRowsJob`]). From the first row that differs, and
-//! in streams, rows are walked sequentially ([`WalkRowsJob`]), and only parsing them is parallel.
+//! to the second piece. Bytes read after the last row of that size are kept, so that no byte is read twice. Rows with
+//! lists are assumed to have the size of the first row, which parsing verifies ([`EvenRowsJob`]). From the first row
+//! that differs, and in streams, rows are walked sequentially ([`WalkRowsJob`]), and only parsing is parallel.
 
 use super::delivery::PlyPieces;
 use super::layout::{PlyLayout, PlyShape, RowEnd, Walked};
@@ -26,7 +26,7 @@ use polyhaul_pipeline::table_parts::RowsSlot;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes of rows per chunk: they stay in a core's private cache until they are parsed.
+/// Bytes of rows per chunk: the rows stay in a core's private cache until they are parsed.
 const CHUNK_BYTES: usize = 512 << 10;
 /// Name of this memory in out-of-memory errors.
 pub(super) const ROWS: &str = "a chunk of rows";
@@ -55,7 +55,7 @@ struct PlyBinarySlot {
     totals: Vec<u64>,
     scratch: PlyScratch,
     findings: SinkFound,
-    /// The chunk's faces on their way to a consumer, and how many of them matched the shape.
+    /// The chunk's faces to send to a consumer, and how many of them matched the shape.
     faces: Option<PlySink>,
     faces_known: usize,
 }
@@ -64,7 +64,7 @@ struct PlyBinarySlot {
 struct PlyBinaryState {
     outcome: PlyOutcome,
     mismatch: Option<u64>,
-    /// Chunks already read that contain the first row of another shape or follow it.
+    /// Chunks that were already read, from the first row of another shape on.
     unused: Vec<FeedPart>,
     warnings: Warnings,
     progress: ProgressSteps,
@@ -130,13 +130,13 @@ impl PlyReader<'_, '_> {
 
     fn crew(&mut self, bytes: u64, slot_bytes: usize) -> Crew {
         let run = &self.options.run;
-        // Findings about rows, and the starts of lists, need memory besides the rows.
+        // Besides the rows, findings about them and the starts of lists need memory.
         let crew = Crew::for_chunks(bytes.div_ceil(slot_bytes.max(1) as u64), slot_bytes + (64 << 10), run);
         self.threads = self.threads.max(crew.threads);
         crew
     }
 
-    /// Reads rows, assuming that all have this shape. Returns the number of rows before the first that differs.
+    /// Reads rows, assuming that all have this shape. Returns the number of rows before the first row that differs.
     fn even(&mut self, target: PlyRowsTarget<'_>, shape: PlyShape, outcome: PlyOutcome) -> Result<(u64, PlyOutcome)> {
         let rows = target.element.count;
         let row_bytes = shape.row_bytes;
@@ -176,7 +176,7 @@ impl PlyReader<'_, '_> {
         Ok((rows_read, outcome))
     }
 
-    /// Reads rows from `row` on sequentially.
+    /// Reads rows sequentially, starting at row `row`.
     fn walk(&mut self, target: PlyRowsTarget<'_>, row: u64, outcome: PlyOutcome) -> Result<PlyOutcome> {
         let options = self.options;
         let common = self.common(target, options);
@@ -238,7 +238,7 @@ pub(super) fn first_counts(feed: &Feed<'_>, at: u64, layout: &PlyLayout) -> Resu
     layout.counts(&first_bytes(feed, at)?)
 }
 
-/// Returns whether the first rows at `at` all have the list lengths of the first row; checks at most `rows` rows.
+/// Returns whether the first rows at `at`, at most `rows`, all have the list lengths of the first row.
 pub(super) fn first_rows_agree(feed: &Feed<'_>, at: u64, rows: u64, layout: &PlyLayout) -> Result<bool> {
     if layout.lists.is_empty() {
         return Ok(true);
@@ -297,8 +297,8 @@ impl<'a> Common<'a> {
             *findings = PlyPieces::store(&block, self.target.sink, faces, scratch)?;
             return Ok(());
         }
-        // SAFETY: chunks have different rows. The values of their lists follow those of earlier rows: from `bases` if
-        // rows are walked, and from the shape's counts times the row if all are of one size.
+        // SAFETY: chunks have different rows. The values of their lists follow the values of earlier rows: from `bases`
+        // on if rows are walked, otherwise from the shape's counts times the index of the first row.
         *findings = unsafe { self.target.sink.publish(&block, scratch)? };
         Ok(())
     }
@@ -333,7 +333,8 @@ struct EvenRowsJob<'a, 'f> {
     start: u64,
     shape: PlyShape,
     chunk_rows: usize,
-    /// Number of the piece with the first row; `None` if the source has no pieces. If it has, pieces serve as chunks.
+    /// Index of the piece with the first row; `None` if the source has no pieces. If it has pieces, they serve as
+    /// chunks.
     first_piece: Option<u64>,
     taken: Mutex<Taken>,
     /// Relays rows that span two pieces.
@@ -365,7 +366,8 @@ fn first_piece(feed: &Feed<'_>, start: u64) -> Option<u64> {
 }
 
 impl EvenRowsJob<'_, '_> {
-    /// Returns whether a chunk must be read: always if a later one was taken, so that reading leaves no gaps.
+    /// Returns whether a chunk must be read. If a later chunk was taken, it always must, so that reading leaves no
+    /// gaps.
     fn is_wanted(&self, number: u64) -> bool {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if taken.stop && number >= taken.end {
@@ -386,7 +388,7 @@ impl EvenRowsJob<'_, '_> {
         self.read(*offset, &mut bytes[..*size])
     }
 
-    /// Reads a piece, for the rows that end in it; relays the start of the next row.
+    /// Reads a piece for the rows that end in it, and relays the start of the next row.
     fn take_piece(&self, number: u64, piece: Range<u64>, slot: &mut PlyBinarySlot) -> Result<()> {
         let row_bytes = self.shape.row_bytes as u64;
         let end = self.start + self.common.target.element.count * row_bytes;
@@ -402,7 +404,7 @@ impl EvenRowsJob<'_, '_> {
         grow_exact(&mut slot.bytes, have, ROWS)?;
         self.read(from, &mut slot.bytes[carried..have])?;
         let rest_at = slot.offset + slot.size as u64;
-        // If a row ends in this piece, the rest does not depend on the piece before: pass it on without waiting.
+        // If a row ends in this piece, the rest does not depend on the previous piece: pass it on without waiting.
         if slot.rows > 0 {
             handover.give(FeedPart { offset: rest_at, bytes: try_copy(&slot.bytes[slot.size..have], "a row")? });
         }
@@ -504,7 +506,7 @@ impl ChunkJob for EvenRowsJob<'_, '_> {
 /// Progress of walking rows.
 struct PlyBinaryLine<'a, 'f> {
     feed: &'a mut Feed<'f>,
-    /// Number of the row at the feed's position.
+    /// Index of the row at the feed's position.
     row: u64,
     /// Number of values of each list before that row.
     bases: Vec<u64>,
@@ -559,12 +561,12 @@ impl<'a, 'f> PlyWalk<'a, 'f> {
     }
 }
 
-/// Reason for the end of a chunk.
+/// Reason why a chunk ends.
 enum PlyStop {
-    /// Enough rows.
+    /// The chunk has enough rows.
     Done,
     Row(RowEnd),
-    /// Too many list values.
+    /// There are too many list values.
     Values,
     /// A row that is too long.
     Length,
@@ -615,7 +617,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         self.common.options.limits.line_bytes.min(1 << 30)
     }
 
-    /// Number of bytes to read first: few for few rows, since the excess is put back.
+    /// Number of bytes to read first. If few rows remain, it is small, since the excess is put back.
     fn first_bytes(&self, line: &PlyBinaryLine<'_, '_>) -> usize {
         let Common { target, chunk_bytes, .. } = &self.common;
         let row_bytes = target.sink.layout.least_row_bytes() as u64;
@@ -623,7 +625,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         usize::try_from(rows).unwrap_or(usize::MAX).min(*chunk_bytes)
     }
 
-    /// Returns the size and the number of the complete rows at the start of `bytes`, and the reason to stop there.
+    /// Returns the size and the number of the complete rows at the start of `bytes`, and the reason for stopping there.
     fn cut(&self, line: &mut PlyBinaryLine<'_, '_>, bytes: &[u8]) -> (usize, u64, PlyStop) {
         let layout = &self.common.target.sink.layout;
         let rows_left = self.common.target.element.count - line.row;
@@ -680,7 +682,7 @@ impl<'a, 'f> WalkRowsJob<'a, 'f> {
         self.common.target.sink.layout.walk(bytes, at, |walked| totals[walked.list] -= u64::from(walked.count));
     }
 
-    /// Checks that more of an incomplete row can be read; returns the error that prevents it.
+    /// Checks that more of an incomplete row can be read. Fails with the error that prevents it.
     fn go_on(&self, line: &mut PlyBinaryLine<'_, '_>, offset: u64, stop: PlyStop) -> Result<()> {
         let Common { target, options, size, .. } = &self.common;
         let place = |offset: u64| self.common.place(offset);
@@ -745,7 +747,7 @@ impl ChunkJob for WalkRowsJob<'_, '_> {
     fn place(&self, state: &mut PlyBinaryState, slot: &mut PlyBinarySlot) -> Result<()> {
         self.common.settle(state, slot)?;
         if slot.bytes.len() > 4 * self.common.chunk_bytes.max(64 << 10) {
-            // Grown by an unusually long row.
+            // An unusually long row has grown it.
             slot.bytes = Vec::new();
         }
         slot.faces_known = slot.rows;

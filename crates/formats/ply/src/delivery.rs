@@ -1,4 +1,4 @@
-//! Sends faces to a consumer: stores a chunk's faces, then hands them over as pieces.
+//! Sends faces to a consumer: stores a chunk's faces, then hands them over as a piece.
 
 use super::sink::{PlyScratch, PlySink, PlySinkBlock, SinkFound};
 use super::store::PlyStore;
@@ -19,7 +19,7 @@ pub(super) struct PlyPieces<'a> {
 }
 
 impl PlyPieces<'_> {
-    /// Stores the faces in the rows of a block, to be sent once they are checked; `faces` is reused memory.
+    /// Stores the faces in the rows of a block, to be sent once they are checked. `faces` is reused memory.
     pub(super) fn store(
         block: &PlySinkBlock<'_>,
         sink: &PlySink,
@@ -37,7 +37,7 @@ impl PlyPieces<'_> {
         stored.reserve_rows(block.rows as u64)?;
         stored.reserve_values(&[total])?;
         let first_row = block.first_row;
-        // SAFETY: the arrays belong to this chunk alone, and slots for its rows and their values are reserved.
+        // SAFETY: only this chunk uses the arrays, and slots for its rows and their values are reserved.
         let mut findings = unsafe { stored.publish(&PlySinkBlock { first_row: 0, bases: &[], ..*block }, scratch)? };
         findings.mismatch = findings.mismatch.map(|row| row + first_row);
         findings.flaws.iter_mut().for_each(|flaw| flaw.row += first_row);
@@ -51,8 +51,8 @@ impl PlyPieces<'_> {
     pub(super) unsafe fn hand_over(&self, faces: &mut PlySink, first_face: u64, rows: usize) -> Result<()> {
         let Some((list, true)) = faces.lists.first_mut().map(|list| (list, rows > 0)) else { return Ok(()) };
         let PlyStore::Bytes4(values) = &mut list.values else { return Ok(()) };
-        // SAFETY: the offsets of `rows` rows and the 0 before them were written, by this function's contract, and as
-        // many values as the last offset says.
+        // SAFETY: by this function's contract, the offsets of `rows` rows and the 0 before them were written, and as
+        // many values as the last offset.
         let (offsets, corners) = unsafe {
             let offsets = list.offsets.written(rows + 1);
             (offsets, values.written(offsets.last().map_or(0, |&end| end as usize)))

@@ -1,7 +1,7 @@
 //! The header of a PLY file (Greg Turk's description of the format): its encoding, elements and properties.
 //!
-//! A header consists of lines of words. The published format fixes the first two lines; here, only `ply` must be first,
-//! and properties must follow their element.
+//! A header consists of lines of words. The published format fixes the first two lines; here, only `ply` must come
+//! first, and properties must follow their element.
 //!
 //! | line | meaning |
 //! |---|---|
@@ -83,14 +83,14 @@ pub struct Property {
 }
 
 impl Element {
-    /// Returns the index of the property with this name.
+    /// Returns the index of the property named `name`.
     pub(super) fn property(&self, name: &str) -> Option<usize> {
         self.properties.iter().position(|property| property.name == name)
     }
 }
 
-/// Returns the type with this name, in either style. The published format has no 64-bit integers, but some programs
-/// write them.
+/// Returns the type named `name`, by its old or its new name. The published format has no 64-bit integers, but some
+/// programs write them.
 fn scalar(name: &[u8]) -> Option<Scalar> {
     Some(match name {
         b"char" | b"int8" => Scalar::I8,
@@ -218,7 +218,7 @@ impl<'a> PlyParser<'a> {
         }
     }
 
-    /// Parses further lines. `bytes` are all bytes of the file so far; `ended` if there are no more.
+    /// Parses more lines. `bytes` are all bytes of the file so far; `ended` means that there are no more.
     pub(super) fn parse(&mut self, bytes: &[u8], ended: bool, warnings: &mut Warnings) -> Result<PlyHeaderParsed> {
         loop {
             let Some((end, next)) = self.line_end(bytes, ended)? else { return Ok(PlyHeaderParsed::More) };
@@ -446,7 +446,7 @@ impl<'a> PlyParser<'a> {
         Err(error.with_hint(limit_hint("properties")))
     }
 
-    /// Fails if an element has rows but no properties: any number of such rows would take no bytes.
+    /// Fails if an element has rows but no properties: such rows take no bytes, so their number is unlimited.
     fn check_last(&self, line: &PlyHeaderLine<'_>) -> Result<()> {
         match self.elements.last() {
             Some(last) if last.properties.is_empty() && last.count > 0 => {

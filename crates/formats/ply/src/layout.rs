@@ -1,4 +1,4 @@
-//! The layout of an element's rows: numbers, and lists of numbers after their counts.
+//! The layout of an element's rows: numbers, and lists, each preceded by its count.
 //!
 //! A row without lists has a fixed size. A row with lists is walked from count to count, unless all rows are assumed to
 //! have the same counts; then it has a fixed size too ([`PlyShape`]). This module only computes offsets:
@@ -19,7 +19,7 @@ pub(super) struct ListType {
 /// be empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyLayout {
-    /// Bytes of each gap; one more than there are lists.
+    /// Bytes of each gap; there is one more gap than lists.
     pub(super) gaps: Vec<usize>,
     pub(super) lists: Vec<ListType>,
     /// Whether the file's byte order differs from this machine's.
@@ -31,7 +31,7 @@ pub(super) struct PlyLayout {
 pub(super) enum RowEnd {
     /// The row ends at this offset.
     Whole(usize),
-    /// The row extends at least to this offset, which is not available.
+    /// The row extends at least to this offset, which is beyond the available bytes.
     Cut(u64),
     /// The count of this list, at this offset, is negative.
     Negative(usize, usize),
@@ -57,8 +57,8 @@ pub(super) struct PlyShape {
 }
 
 impl PlyShape {
-    /// Returns how many of the first rows in `bytes` have these counts. The shape is a guess from the first row of an
-    /// element; only this check confirms it for the others.
+    /// Returns how many rows at the start of `bytes` have these counts. The shape is a guess from the first row of an
+    /// element; only this check confirms it for the other rows.
     pub(super) fn agreeing(&self, layout: &PlyLayout, bytes: &[u8], rows: usize) -> usize {
         self.counts.iter().zip(&layout.lists).fold(rows, |rows, (&(at, count), list)| {
             let size = list.count.bytes();
@@ -91,7 +91,7 @@ impl PlyShape {
 }
 
 impl PlyLayout {
-    /// Computes the layout of an element's rows; `swap` as in [`PlyLayout::swap`].
+    /// Computes the layout of an element's rows. For `swap`, see [`PlyLayout::swap`].
     pub(super) fn from_element(element: &Element, swap: bool) -> Result<PlyLayout> {
         let mut layout = PlyLayout { gaps: Vec::new(), lists: Vec::new(), swap };
         let room = element.properties.iter().filter(|property| property.count.is_some()).count();
@@ -111,7 +111,7 @@ impl PlyLayout {
         Ok(layout)
     }
 
-    /// Bytes of a row whose lists are all empty.
+    /// Minimum bytes per row: all lists are empty.
     pub(super) fn least_row_bytes(&self) -> usize {
         self.gaps.iter().sum::<usize>() + self.lists.iter().map(|list| list.count.bytes()).sum::<usize>()
     }

@@ -1,7 +1,7 @@
-//! Parses text lines to rows, many numbers at a time, as long as every line is a row.
+//! Parses text lines into rows, many numbers at a time, as long as every line is a row.
 //!
-//! Parses a chunk up to the first line that is not a row of the expected element, and reports the position of this line
-//! but not the fault; [`super::words`] continues from there.
+//! Parses a chunk up to the first line that is not a row of the expected element. Reports the position of this line but
+//! not the fault; [`super::words`] continues from there.
 
 use super::header::Element;
 use super::layout::PlyLayout;
@@ -17,7 +17,7 @@ use polyhaul_text::parse::tokens::{self, TokenPrecision};
 use polyhaul_text::scan::{Index, MAX_ENDS};
 use std::ops::Range;
 
-/// Rows per step until an f64 is found that is not exact as an f32.
+/// Rows per step until an f64 is found that an f32 cannot represent exactly.
 const PROBED_ROWS: usize = 64;
 
 /// The order of rows in a file: element by element.
@@ -29,7 +29,7 @@ pub(super) struct PlyLinesOrder {
 
 /// Form of an element's lines.
 enum PlyForm {
-    /// This many f32s.
+    /// This many f32s and nothing else.
     Floats(usize),
     /// Numbers of these types. `narrows`: f64s are stored only as f32s.
     Numbers { columns: Vec<Scalar>, narrows: bool },
@@ -43,14 +43,15 @@ enum PlyForm {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlySegment {
     pub(super) element: usize,
-    /// Number of the first row in its element.
+    /// Index of the first row in its element.
     pub(super) first_row: u64,
     pub(super) rows: usize,
     /// Range in the chunk's rows.
     pub(super) bytes: Range<usize>,
     /// Offset of the first row in the chunk's text.
     pub(super) text_start: usize,
-    /// Offset of each row in the text, `u32::MAX` if it starts in an earlier chunk; empty if each row has its own line.
+    /// Offset of each row in the text, or `u32::MAX` if it starts in an earlier chunk. Empty if each row has its own
+    /// line.
     pub(super) starts: Vec<u32>,
     /// Number of values of each list in the segment, and before it.
     pub(super) totals: Vec<u64>,
@@ -66,7 +67,8 @@ pub(super) struct PlyNumbers {
     doubles: Vec<f64>,
     marks: Vec<u8>,
     integers: Vec<i32>,
-    /// Lines of the window up to here have as many tokens as a row: checked once, however often kernels stop.
+    /// End of the lines of the window that are known to have as many tokens as a row: checked once, however often
+    /// kernels stop.
     even_lines: usize,
 }
 
@@ -86,7 +88,7 @@ pub(super) struct PlyLinesParsed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct PlyDecimals {
     pub(super) count: u64,
-    /// The first one, in the padded text.
+    /// The first of them, in the padded text.
     pub(super) first: Option<Range<usize>>,
 }
 
@@ -99,8 +101,8 @@ impl PlyDecimals {
 }
 
 impl PlySegment {
-    /// Creates an empty segment for rows of an element from `first_row` on. `at` holds its offsets in the chunk's rows
-    /// and in its text.
+    /// Creates an empty segment for rows of an element, starting at row `first_row`. `at` holds its offsets in the
+    /// chunk's rows and in its text.
     pub(super) fn new(
         element: usize,
         first_row: u64,
@@ -139,8 +141,8 @@ impl PlyLinesOrder {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    /// Returns the element of a row, the row's number in the element, and the number of the element's rows from this
-    /// row on; `None` after the last row.
+    /// Returns the element of a row, the row's index in the element, and the number of remaining rows of the element,
+    /// including this one; `None` after the last row.
     pub(super) fn find(&self, row: u64) -> Option<(usize, u64, u64)> {
         let element = self.ends.partition_point(|&end| end <= row);
         let end = *self.ends.get(element)?;
@@ -174,7 +176,7 @@ impl PlyForm {
     }
 }
 
-/// The text of a chunk, and the row number of its first line.
+/// The text of a chunk, and the row index of its first line.
 #[derive(Clone, Copy)]
 pub(super) struct PlyLines<'a> {
     pub(super) order: &'a PlyLinesOrder,
@@ -196,7 +198,7 @@ impl PlyLinesParsed {
 }
 
 impl PlyLines<'_> {
-    /// Parses lines into `out`, which is empty, until one is not a row.
+    /// Parses lines into `out`, which must be empty, until a line is not a row.
     pub(super) fn parse(self, index: &mut Index, numbers: &mut PlyNumbers, out: &mut PlyLinesParsed) -> Result<()> {
         let mut at = self.start;
         let mut row = self.first_row;
@@ -308,7 +310,7 @@ impl PlyLines<'_> {
         Ok(true)
     }
 
-    /// Parses plain lines from the first of `lines` on; returns how many.
+    /// Parses plain lines, starting at the first of `lines`; returns how many were parsed.
     fn plain(
         self,
         window: Window<'_>,
@@ -336,7 +338,7 @@ impl PlyLines<'_> {
             PlyForm::Numbers { columns, narrows } => {
                 numbers.make_room()?;
                 let same = numbers.even(window, lines, columns.len());
-                // Once a number is known to be rounded, further digits that only show rounding are irrelevant.
+                // Once a number is known to be rounded, digits that only reveal rounding are irrelevant.
                 let is_known = *narrows && segment.rounded || !columns.contains(&Scalar::F64);
                 let precision = if is_known { TokenPrecision::Single } else { TokenPrecision::Double };
                 let max_rows = if *narrows && !is_known { same.min(PROBED_ROWS) } else { same };
@@ -420,7 +422,7 @@ impl PlyNumbers {
         Ok(())
     }
 
-    /// Returns how many lines from the first of `lines` on have `count` tokens.
+    /// Returns how many lines in a row, starting at the first of `lines`, have `count` tokens.
     fn even(&mut self, window: Window<'_>, lines: Range<usize>, count: usize) -> usize {
         let counted = self.even_lines.clamp(lines.start, lines.end);
         let more = (counted..lines.end).take_while(|&line| window.tokens(line).len() == count).count();
@@ -428,14 +430,15 @@ impl PlyNumbers {
         self.even_lines - lines.start
     }
 
-    /// Returns whether any of the first `rows` rows has an f64 that is not an f32.
+    /// Returns whether any of the first `rows` rows has an f64 that an f32 cannot represent exactly.
     fn are_rounded(&self, columns: &[Scalar], rows: usize) -> bool {
         let is_rounded = |value: f64| f64::from(value as f32) != value && !value.is_nan();
         let in_row = |row: &[f64]| columns.iter().zip(row).any(|(&of, &value)| of == Scalar::F64 && is_rounded(value));
         self.doubles.chunks(columns.len().max(1)).take(rows).any(in_row)
     }
 
-    /// Appends up to `max_rows` rows of numbers of these types, from token `first` on; returns how many.
+    /// Appends up to `max_rows` rows of numbers of these types, starting at token `first`; returns how many were
+    /// appended.
     fn rows(
         &mut self,
         window: Window<'_>,
@@ -472,7 +475,7 @@ impl PlyNumbers {
     }
 }
 
-/// Writes numbers to the start of their slots until one is invalid for the type; returns how many.
+/// Writes numbers to the start of their slots until one is invalid for the type; returns how many were written.
 fn fill<'a>(scalar: Scalar, numbers: impl Iterator<Item = ((&'a f64, &'a u8), &'a mut [u8])>) -> usize {
     macro_rules! fill {
         ($type:ty, $convert:expr) => {{

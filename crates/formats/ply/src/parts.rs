@@ -1,7 +1,7 @@
 //! Reads the tables of a binary file in parts, some rows at a time.
 //!
-//! Only for files whose rows can be located without reading all of them: seekable, with lists of constant length in
-//! each element except the last. Others are read as a whole ([`super::reader`]).
+//! This works only if rows can be located without reading all of them: the file is seekable, and in each element except
+//! the last, lists have constant lengths. Other files are read as a whole ([`super::reader`]).
 
 use super::binary::{PlyWalk, ROWS, extra_data, first_counts, first_rows_agree, read_rows};
 use super::header::{Element, PlyHeaderEncoding};
@@ -28,7 +28,7 @@ pub struct PlyPartsRead {
     pub threads: usize,
 }
 
-/// Reads the tables of a file in parts of about `part_bytes` with `read`, which returns its number of threads or
+/// Reads the tables of a file in parts of about `part_bytes` by calling `read`, which returns its number of threads or
 /// declines. Also declines if the file must be read as a whole.
 ///
 /// # Errors
@@ -69,8 +69,7 @@ pub fn parts(
     walked.seek(places.last().map_or(0, |place| place.start));
     let (layout, _) = sink(last, swap, |_| false)?;
     let target = PlyRowsTarget { element: last, sink: &layout, pieces: None };
-    // Lists of different lengths may add up to the same size: then a part of them turns out to differ from the first
-    // row.
+    // Lists of different lengths may add up to the same size. Then some part turns out to differ from the first row.
     let is_even = end == size && first_rows_agree(&walked, walked.at(), last.count, &layout.layout)?;
     let walk = if is_even { None } else { Some(PlyWalk::new(target, &mut walked, options, part_bytes)?) };
     let remarks = [&header.comments[..], &header.infos];
@@ -104,7 +103,7 @@ struct PlyTableSource<'a, 'f> {
     walk: Option<PlyWalk<'a, 'f>>,
 }
 
-/// Location of an element's rows, if all are like the first.
+/// Location of an element's rows, if all have the shape of the first row.
 struct PlyPlace {
     start: u64,
     end: u64,
@@ -201,7 +200,8 @@ impl TableSource for PlyTableSource<'_, '_> {
     }
 }
 
-/// Locates the rows of each element, assuming that all rows are like the first; `None` if that is impossible.
+/// Locates the rows of each element, assuming that all have the shape of the first row. Returns `None` if that is
+/// impossible.
 fn places(feed: &Feed<'_>, elements: &[Element], swap: bool, options: &ParseOptions) -> Result<Option<Vec<PlyPlace>>> {
     let mut start = feed.at();
     let mut places = Vec::new();

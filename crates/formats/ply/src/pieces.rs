@@ -1,7 +1,7 @@
 //! Streams a mesh to a consumer while it is read: positions are kept, faces are not.
 //!
-//! Only for binary files that have vertices, optionally followed by faces, and no other content that consumers need;
-//! other files are read as scenes ([`super::scene`]).
+//! This works only for binary files that have vertices, optionally followed by faces, and no other content that
+//! consumers need. Other files are read as scenes ([`super::scene`]).
 
 use super::binary::PlyReader;
 use super::delivery::PlyPieces;
@@ -85,12 +85,12 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     Ok(Attempt::Done(PlyPiecesRead { warnings, threads }))
 }
 
-/// Returns whether vertices are points without normals, and not splats.
+/// Returns whether vertices are a point cloud without normals, and not splats.
 fn is_plain_cloud(vertices: &Element) -> bool {
     ["nx", "scale_0", "f_dc_0"].iter().all(|name| vertices.property(name).is_none())
 }
 
-/// Returns whether an element is `face` with corners as its only list.
+/// Returns whether an element is `face` and its only list holds the corners.
 fn has_corners_alone(faces: &Element) -> bool {
     let lists = faces.properties.iter().filter(|property| property.count.is_some()).count();
     faces.name == "face" && corners(faces).is_some() && lists == 1
@@ -104,7 +104,7 @@ fn plan_vertices(element: &Element, swap: bool) -> Result<Option<PlyVertexPlan>>
     let has_lists = element.properties.iter().any(|property| property.count.is_some());
     let axes = group(element, &["x", "y", "z"]).filter(|_| channels.iter().all(is_byte) && !has_lists);
     let is_double = |&axis: &usize| element.properties[axis].item == Scalar::F64;
-    // Whether positions need double precision is known only after reading all of them.
+    // Whether positions need double precision is known only after all of them have been read.
     let Some(axes) = axes.filter(|axes| !axes.iter().all(is_double)) else { return Ok(None) };
     let mut builder = PlyBuilder::new(element, swap)?;
     let positions = builder.store(PlyStore::Triples(Column::new("positions")))?;

@@ -1,7 +1,7 @@
 //! Reads PLY: the header, then all rows into the sinks of its elements.
 //!
-//! [`super::tables`] builds sinks that keep every column as it is, [`super::scene`] builds sinks for a mesh. Both share
-//! the code for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
+//! [`super::tables`] builds sinks that keep every column unchanged, [`super::scene`] builds sinks for a mesh. Both
+//! share the code for rows: [`super::binary`] or [`super::text`], and [`super::sink`].
 
 use super::binary;
 use super::header::{PlyHeader, PlyHeaderEncoding, PlyHeaderParsed, PlyParser};
@@ -29,7 +29,7 @@ pub(super) struct PlyOpened<'a, 'o> {
     pub(super) header: PlyHeader,
     pub(super) options: &'o ParseOptions,
     pub(super) warnings: Warnings,
-    /// Whether binary rows may be damaged by conversion of each LF to CR LF.
+    /// Whether a text-mode transfer may have replaced each LF in binary rows with CR LF.
     may_be_converted: bool,
 }
 
@@ -57,11 +57,12 @@ pub(super) fn read_header<'a, 'o>(mut feed: Feed<'a>, options: &'o ParseOptions)
     }
 }
 
-/// This many CR LF and no other LF among the first rows prove that a program converted the file as text: by chance, one
-/// LF in 256 follows a CR.
+/// Minimum number of CR LF in the first rows, without any other LF, that proves that a program converted the file as
+/// text. By chance, one LF in 256 follows a CR.
 const MIN_PAIRS: usize = 4;
 
-/// Counts CR LF in the first bytes of binary rows; 0 if the header has other line ends or any LF has no CR before it.
+/// Counts CR LF in the first bytes of binary rows; 0 if the header has other line endings or any LF has no CR before
+/// it.
 fn converted_pairs(bytes: &[u8], header: &PlyHeader) -> usize {
     let is_binary = header.encoding != PlyHeaderEncoding::Ascii;
     let rows = usize::try_from(header.body).ok().and_then(|body| bytes.get(body..)).unwrap_or_default();
@@ -74,7 +75,7 @@ fn converted_pairs(bytes: &[u8], header: &PlyHeader) -> usize {
     if pairs == memchr::memchr_iter(b'\n', rows).count() { pairs } else { 0 }
 }
 
-/// Error for rows in which each LF became CR LF.
+/// Creates the error for rows in which each LF was replaced with CR LF.
 fn converted(feed: &Feed<'_>, body: u64) -> Error {
     let message = "the binary data does not match the header: every LF was replaced by CR LF";
     let hint = "a text-mode transfer damaged the file: transfer the original again in binary mode";
@@ -82,8 +83,8 @@ fn converted(feed: &Feed<'_>, body: u64) -> Error {
 }
 
 impl PlyOpened<'_, '_> {
-    /// Returns whether the file's byte order differs from this machine's. Text is parsed to rows in this machine's
-    /// order.
+    /// Returns whether the file's byte order differs from this machine's. Text is parsed into rows in this machine's
+    /// byte order.
     pub(super) fn swap(&self) -> bool {
         match self.header.encoding {
             PlyHeaderEncoding::Ascii => false,

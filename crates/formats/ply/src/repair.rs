@@ -4,7 +4,8 @@ use polyhaul_model::error::{Error, Result};
 use polyhaul_model::{Array, Column, Domain, Elements, Mesh, NONE, Values};
 use std::ops::Range;
 
-/// Removes faces with fewer than three corners or an out-of-range index, and their rows in `columns`; returns how many.
+/// Removes faces with fewer than three corners or an out-of-range index, and their rows in `columns`; returns how many
+/// were removed.
 pub(super) fn drop_faces<'a>(
     faces: &mut Elements,
     columns: impl Iterator<Item = &'a mut Column>,
@@ -15,7 +16,7 @@ pub(super) fn drop_faces<'a>(
     Ok(dropped(&keep))
 }
 
-/// Removes lines with an out-of-range index, and their rows in `columns`; returns how many.
+/// Removes lines with an out-of-range index, and their rows in `columns`; returns how many were removed.
 pub(super) fn drop_lines<'a>(
     lines: &mut Elements,
     columns: impl Iterator<Item = &'a mut Column>,
@@ -92,7 +93,7 @@ fn keep_rows<'a>(columns: impl Iterator<Item = &'a mut Column>, keep: &[bool]) -
     Ok(())
 }
 
-/// Removes invalid elements; returns for each element whether it was kept.
+/// Removes invalid elements. Returns for each element whether it was kept.
 fn compact(elements: &mut Elements, min_corners: usize, positions: u32) -> Result<Vec<bool>> {
     let keep = valid(elements, min_corners, positions)?;
     compact_lists(elements.offsets.to_mut()?, elements.corner_positions.to_mut()?, &keep);
@@ -168,7 +169,7 @@ fn compact_lists<T: Copy>(offsets: &mut Vec<u32>, items: &mut Vec<T>, keep: &[bo
         items.copy_within(corners, end);
         end += size;
         lists += 1;
-        // Never past the list just read, so this overwrites no offset still needed.
+        // At most the end of the list just read, so this overwrites no offset that is still needed.
         offsets[lists] = end as u32;
     }
     items.truncate(end);

@@ -1,4 +1,5 @@
-//! Reading rows in any encoding: targets, outcomes and errors shared by [`super::binary`] and [`super::text`].
+//! Shared parts of reading rows in any encoding: targets, outcomes and errors for [`super::binary`] and
+//! [`super::text`].
 
 use super::delivery::PlyPieces;
 use super::header::Element;
@@ -20,9 +21,9 @@ pub(super) struct PlyOutcome {
     pub(super) broken: bool,
     /// Whether a number was rounded.
     pub(super) rounded: bool,
-    /// Skipped rows in ascending order: zeros and empty lists take their place.
+    /// Skipped rows in ascending order; zeros and empty lists take their place.
     pub(super) left_out: Vec<u64>,
-    /// Number of rows, if the file ends before the last.
+    /// Number of rows found, if the file ends before the last row.
     pub(super) row_count: Option<u64>,
 }
 
@@ -31,7 +32,7 @@ pub(super) struct PlyOutcome {
 pub(super) struct PlyRowsTarget<'a> {
     pub(super) element: &'a Element,
     pub(super) sink: &'a PlySink,
-    /// Receives the rows as faces, instead of the sink.
+    /// If present, receives the rows as faces instead of the sink.
     pub(super) pieces: Option<PlyPieces<'a>>,
 }
 
@@ -161,7 +162,7 @@ impl PlyRowsTarget<'_> {
     }
 }
 
-/// Returns an index as in the file, if it can be recovered.
+/// Returns an index as written in the file, if it can be recovered.
 fn shown(value: u32, check: &Check) -> Option<i64> {
     match (check.scalar, value) {
         (Scalar::I32, value) => Some(i64::from(value as i32)),

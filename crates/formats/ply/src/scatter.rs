@@ -1,7 +1,7 @@
 //! Inner loops that copy, byte-swap or convert numbers from rows to arrays.
 //!
-//! A loop moves one number, or a few adjacent ones, from many rows to one array. [`super::sink`] decides which numbers
-//! go where; nothing here accesses more than the numbers it moves.
+//! A loop moves one number, or a few adjacent ones, from many rows to one array. [`super::sink`] decides where each
+//! number goes; nothing here accesses more than the numbers it moves.
 
 use polyhaul_model::Scalar;
 
@@ -12,7 +12,7 @@ pub(super) enum PlyOp {
     Copy(usize),
     /// Byte-swaps `count` numbers of `width` bytes each.
     Swap { width: usize, count: usize },
-    /// Converts one number to 4 bytes, after swapping its bytes if `swap`.
+    /// Converts one number to 4 bytes. If `swap`, swaps its bytes first.
     Convert { from: Scalar, to: PlyScatterTarget, swap: bool },
     /// Reads nothing, and writes these 4 bytes.
     Fill(f32),
@@ -58,7 +58,7 @@ impl PlyOp {
         }
     }
 
-    /// Returns the operation for `count` adjacent numbers, if a single one can do it.
+    /// Returns the operation for `count` adjacent numbers, if a single operation can move them.
     pub(super) fn times(self, count: usize) -> Option<PlyOp> {
         match self {
             PlyOp::Copy(bytes) => bytes.checked_mul(count).map(PlyOp::Copy),
@@ -76,7 +76,7 @@ impl PlyOp {
         }
     }
 
-    /// Merges this with the operation for the next numbers, if a single one can do both.
+    /// Merges this with the operation for the next numbers, if a single operation can do both.
     pub(super) fn joined(self, next: PlyOp) -> Option<PlyOp> {
         match (self, next) {
             (PlyOp::Copy(a), PlyOp::Copy(b)) => Some(PlyOp::Copy(a + b)),
@@ -140,10 +140,10 @@ pub(super) struct PlyTo {
     pub(super) step: usize,
 }
 
-/// Moves a number of each row. Returns whether any was rounded.
+/// Moves one number per row. Returns whether any was rounded.
 ///
 /// # Safety
-/// - For each row, `op.source_bytes()` bytes are readable from its start plus `from.at` on.
+/// - For each row, `op.source_bytes()` bytes are readable, starting `from.at` bytes after the start of the row.
 /// - For each row, `op.target_bytes()` bytes are writable at its item, and no other thread uses them.
 pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool {
     // SAFETY: each arm reads `source_bytes` and writes `target_bytes` of its operation once per row, by this function's
@@ -182,12 +182,12 @@ pub(super) unsafe fn run<S: Starts>(op: PlyOp, from: From<S>, to: PlyTo) -> bool
 /// Moves `count` adjacent numbers, or groups of them, of a list. Returns whether any was rounded.
 ///
 /// # Safety
-/// `count * op.source_bytes()` bytes are readable at `source`, `count * op.target_bytes()` writable at `target`. The
-/// two do not overlap, and no other thread uses the latter.
+/// `count * op.source_bytes()` bytes are readable at `source`, and `count * op.target_bytes()` are writable at
+/// `target`. The two ranges do not overlap, and no other thread uses the target.
 #[inline]
 pub(super) unsafe fn items(op: PlyOp, source: *const u8, count: usize, target: *mut u8) -> bool {
-    // SAFETY: a copy and a swap read and write the same number of bytes, `source_bytes` for each of `count` items;
-    // `run` has an item per row. An array of bytes has an alignment of 1.
+    // SAFETY: a copy and a swap read and write the same number of bytes, `source_bytes` for each of `count` items; for
+    // `run`, each item is a row. An array of bytes has an alignment of 1.
     unsafe {
         match op {
             PlyOp::Copy(4) => {
@@ -223,8 +223,8 @@ unsafe fn each<const N: usize, const M: usize, S: Starts>(
     mut convert: impl FnMut([u8; N]) -> [u8; M],
 ) {
     for row in 0..from.rows {
-        // SAFETY: `N` bytes are readable at the row's number and `M` writable at its item, by this function's contract.
-        // An array of bytes has an alignment of 1.
+        // SAFETY: `N` bytes are readable at the row's number, and `M` bytes are writable at its item, by this
+        // function's contract. An array of bytes has an alignment of 1.
         unsafe {
             let bytes = from.bytes.add(from.starts.row(row) + from.at).cast::<[u8; N]>().read();
             to.bytes.add(row * to.step).cast::<[u8; M]>().write(convert(bytes));
@@ -266,8 +266,8 @@ unsafe fn floats<S: Starts>(scalar: Scalar, swap: bool, from: From<S>, to: PlyTo
     unsafe {
         each_number!(scalar, swap, from, to, number => {
             let float = number as f32;
-            // NaN is unequal to itself, and stays NaN. An integer beyond 2^53 may be rounded to f64 first: if the
-            // result is an f32, the loss goes unnoticed.
+            // NaN is unequal to itself, and stays NaN. An integer beyond 2^53 may already be rounded when it becomes an
+            // f64: if the result is an f32, the loss goes unnoticed.
             rounded |= f64::from(float) != number as f64 && !float.is_nan();
             float
         }, [I8: i8, U8: u8, I16: i16, U16: u16, I32: i32, U32: u32, I64: i64, U64: u64, F32: f32, F64: f64]);

@@ -28,13 +28,13 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PlyRole {
     Table,
-    /// Stores of positions, normals, uvs and colors.
+    /// Indices of the stores of positions, normals, uvs and colors.
     Vertices([Option<usize>; 4]),
-    /// Lists of corners, and of two texture coordinates per corner.
+    /// Index of the list of corners, and index of the list of two texture coordinates per corner.
     Faces(usize, Option<usize>),
-    /// List of positions.
+    /// Index of the list of positions.
     Strips(usize),
-    /// Store of position pairs.
+    /// Index of the store of position pairs.
     Edges(usize),
 }
 
@@ -45,7 +45,7 @@ struct PlyPlanned {
     role: PlyRole,
 }
 
-/// Name of the element of edges.
+/// Name of the element with the edges.
 pub(super) const EDGE: &str = "edge";
 pub(super) const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
@@ -123,7 +123,7 @@ pub(super) fn is_vertices(element: &Element) -> bool {
     element.name == names::VERTEX && group(element, &["x", "y", "z"]).is_some()
 }
 
-/// Returns the properties with these names, if all exist and none is a list.
+/// Returns the indices of the properties with these names, if all exist and none is a list.
 pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Option<[usize; N]> {
     let mut numbers = [0; N];
     for (place, name) in numbers.iter_mut().zip(names) {
@@ -132,7 +132,7 @@ pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Opt
     Some(numbers)
 }
 
-/// Returns the list with the corners of faces or strips.
+/// Returns the index of the property with the corner list of faces or strips.
 pub(super) fn corners(element: &Element) -> Option<usize> {
     let is_list = |&at: &usize| element.properties[at].count.is_some();
     CORNERS.iter().find_map(|name| element.property(name).filter(is_list))
@@ -206,7 +206,7 @@ const COLORS: [[&str; 4]; 3] = [
     ["r", "g", "b", "a"],
 ];
 
-/// Returns the red, green and blue of vertices, and the alpha if present.
+/// Returns the properties for red, green and blue of vertices, and for alpha if present.
 pub(super) fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     let is_channel =
         |&at: &usize| matches!(element.properties[at].item, Scalar::U8 | Scalar::U16 | Scalar::F32 | Scalar::F64);
@@ -216,7 +216,7 @@ pub(super) fn colors(element: &Element) -> Option<([usize; 3], Option<usize>)> {
     })
 }
 
-/// Returns the texture coordinates of vertices.
+/// Returns the properties for the texture coordinates of vertices.
 pub(super) fn uvs(element: &Element) -> Option<[usize; 2]> {
     UVS.iter().find_map(|names| group(element, names))
 }
@@ -224,7 +224,7 @@ pub(super) fn uvs(element: &Element) -> Option<[usize; 2]> {
 fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
     let element = builder.element;
     let swap = builder.sink.layout.swap;
-    // Per property: its store, the offset in the store's items, and the operation.
+    // For each property: its store, its offset in the store's items, and the operation.
     let mut places = Vec::new();
     places.try_reserve_exact(element.properties.len())?;
     places.resize(element.properties.len(), None);
@@ -279,7 +279,7 @@ fn plan_vertices(mut builder: PlyBuilder<'_>) -> Result<PlyPlanned> {
 /// Creates the check that indices of type `scalar` refer to vertices.
 pub(super) fn check(of: PlyChecked, scalar: Scalar, vertices: &Element) -> Check {
     let count = u32::try_from(vertices.count).unwrap_or(u32::MAX - 1);
-    // `i32` indices are copied as `u32`, so negative ones are at least 2^31.
+    // `i32` indices are copied as `u32`, so negative indices become 2^31 or more.
     let limit = if scalar == Scalar::I32 { count.min(1 << 31) } else { count };
     let limit = limit + u32::from(planted("ply-index"));
     Check { of, scalar, limit, restarts: false, least: 0 }
@@ -339,7 +339,7 @@ fn plan_edges(mut builder: PlyBuilder<'_>, vertices: &Element) -> Result<PlyPlan
 struct PlyMade {
     scene: Scene,
     mesh: Option<Mesh>,
-    /// Texture coordinates of corners, as a face column.
+    /// Per-corner texture coordinates, as a face column.
     texcoord: Option<Column>,
     /// Other columns of edges.
     edge_columns: Vec<Column>,
@@ -445,7 +445,7 @@ impl PlyMade {
         warnings.note(options.faults, "odd-property", diagnostic)
     }
 
-    /// Drops double-precision positions unless requested, or needed in automatic mode.
+    /// Drops double-precision positions unless they are requested, or needed in automatic mode.
     fn settle_positions(&mut self, options: &ParseOptions, file: &Arc<str>, warnings: &mut Warnings) -> Result<()> {
         let Some(mesh) = &mut self.mesh else { return Ok(()) };
         match options.precision.precision {
@@ -565,7 +565,8 @@ unsafe fn take_elements(list: ListSink, rows: usize, total: usize) -> Result<Ele
     Ok(Elements { offsets: offsets.into(), corner_positions: corners.into(), ..Elements::default() })
 }
 
-/// Turns three floats per face into face normals, if vertices have no normals; our writer stores face normals this way.
+/// Turns three floats per face into face normals, if vertices have no normals. The PLY writer stores face normals this
+/// way.
 fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     let count = mesh.faces.len();
     let is_axis = |column: &Column, name: &str| {
@@ -589,7 +590,7 @@ fn take_face_normals(mesh: &mut Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Turns two numbers per corner of every face into uvs; other columns stay columns.
+/// Turns a column with two numbers per face corner into uvs; any other column remains a column.
 fn take_texcoord(mesh: &mut Mesh, column: Column) -> Result<()> {
     let offsets = column.offsets.as_deref().unwrap_or(&[]);
     let faces = &mesh.faces.offsets;

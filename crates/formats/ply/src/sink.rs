@@ -1,7 +1,7 @@
 //! Stores the numbers of an element from blocks of rows.
 //!
 //! Blocks are published in parallel: each has its own slots in the arrays, reserved beforehand. The builder of a sink
-//! decides what rows mean: [`super::tables`] keeps everything as it is, [`super::scene`] makes meshes.
+//! decides what rows mean: [`super::tables`] keeps everything unchanged, [`super::scene`] makes meshes.
 //!
 //! Three invariants hold for every sink, and the unsafe code here relies on them:
 //!
@@ -69,9 +69,9 @@ pub(super) struct Check {
 /// The numbers to check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlyChecked {
-    /// Indices in a list.
+    /// The indices in the list at this index.
     List(usize),
-    /// Pairs in a store.
+    /// The pairs in the store at this index.
     Pairs(usize),
 }
 
@@ -79,7 +79,7 @@ pub(super) enum PlyChecked {
 pub(super) struct PlySinkBlock<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) rows: usize,
-    /// Number of the first row in its element.
+    /// Index of the first row in its element.
     pub(super) first_row: u64,
     /// Number of values of each list before the block.
     pub(super) bases: &'a [u64],
@@ -97,7 +97,7 @@ pub(super) struct SinkFound {
     pub(super) rounded: bool,
     /// First flaws of rows.
     pub(super) flaws: Vec<Flaw>,
-    /// Number of further rows with an out-of-range index, and of further rows that are too short.
+    /// Number of other rows with an out-of-range index, and of other rows that are too short.
     pub(super) more: [u64; 2],
 }
 
@@ -116,7 +116,7 @@ pub(super) struct Flaw {
 pub(super) enum FlawKind {
     /// An out-of-range index, as converted.
     Index(u32),
-    /// A list of too few numbers: its length.
+    /// A list of too few numbers, with its length.
     Short(u32),
 }
 
@@ -130,14 +130,14 @@ pub(super) struct PlyScratch {
     counts: Vec<u32>,
 }
 
-/// Bytes of rows per step. Every [`Move`] loops over the rows of a step, so these must stay in the L1 cache; 24 KiB
+/// Bytes of rows per step. Every [`Move`] loops over the rows of a step, so the rows must stay in the L1 cache; 24 KiB
 /// leave space in it for the output.
 const TURN_BYTES: usize = 24 << 10;
 /// Maximum number of walked rows per step.
 const TURN_ROWS: usize = 512;
 
 impl PlySink {
-    /// Creates an empty sink for the same lists, without stores.
+    /// Creates an empty sink for the same lists, but without stores.
     pub(super) fn of_lists(&self) -> Result<PlySink> {
         let layout = self.layout.clone();
         let check = self.check;
@@ -175,11 +175,11 @@ impl PlySink {
         self.moves.iter().filter(takes).all(is_float)
     }
 
-    /// Stores a block's numbers in the arrays; slots must have been reserved.
+    /// Stores a block's numbers in the arrays. Slots for them must have been reserved.
     ///
     /// # Safety
-    /// No other thread may use the slots of the block's rows, or those of its lists' values (from `bases` on), while
-    /// this runs.
+    /// No other thread may use the slots of the block's rows, or the slots of its list values (starting at `bases`),
+    /// while this runs.
     pub(super) unsafe fn publish(&self, block: &PlySinkBlock<'_>, scratch: &mut PlyScratch) -> Result<SinkFound> {
         // SAFETY: all three calls require what this function's contract ensures.
         let turns = unsafe {
@@ -209,7 +209,8 @@ struct HeldList<'a> {
     /// Ends of the block's lists.
     offsets: polyhaul_pipeline::column::pin::PinnedColumn<'a, u32>,
     values: Pinned<'a>,
-    /// Number of values: in earlier blocks, published so far from this block, and in total in this block.
+    /// Number of values in earlier blocks, number of values of this block published so far, and total number of values
+    /// in this block.
     base: u64,
     done: u64,
     total: u64,
@@ -275,8 +276,8 @@ impl<'a, 's> Turns<'a, 's> {
             let announced = turn_rows.min(self.block.rows - row);
             let first = row * step;
             let rows = shape.agreeing(&self.sink.layout, &self.block.bytes[first..], announced);
-            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`; `agreeing`
-            // found the shape's counts in each. The slots belong to this block alone.
+            // SAFETY: `rows * step == bytes.len()` was checked for all rows, so these are inside `bytes`, and
+            // `agreeing` found the shape's counts in each. Only this block uses the slots.
             unsafe {
                 for step in &self.sink.moves {
                     let starts = Even { first: first + shape.gap_starts[step.gap], step: shape.row_bytes };
@@ -303,7 +304,7 @@ impl<'a, 's> Turns<'a, 's> {
         let item = self.sink.stores[step.store].item_bytes();
         let from = From { bytes: self.block.bytes.as_ptr(), starts, at: step.at, rows };
         // SAFETY: the store is pinned for the block's rows, which include items `row` to `row + rows`. A `Move` stays
-        // inside its gap and its item (see the module documentation), and the slots belong to this block alone.
+        // inside its gap and its item (see the module documentation), and only this block uses the slots.
         unsafe {
             let to = PlyTo { bytes: self.stores[step.store].start().add(row * item + step.to), step: item };
             self.findings.rounded |= run(step.op, from, to);
@@ -321,8 +322,8 @@ impl<'a, 's> Turns<'a, 's> {
         let wide = count as usize * held.item_bytes;
         let bytes = self.block.bytes.as_ptr();
         let starts = Even { first: start, step: shape.row_bytes };
-        // SAFETY: the numbers of each list are inside its row, by this function's contract. The pinned values are
-        // `count` for each row of the block, and the pinned offsets one, so `row + rows` of both are pinned.
+        // SAFETY: the numbers of each list are inside its row, by this function's contract. For each row of the block,
+        // `count` values and one offset are pinned, so both are pinned up to row `row + rows`.
         unsafe {
             let target = held.values.start().add(row * wide);
             match list.op.times(count as usize) {
@@ -360,7 +361,7 @@ impl<'a, 's> Turns<'a, 's> {
             at = self.scratch.walk(&self.sink.layout, self.block.bytes, at, rows)?;
             let scratch = std::mem::take(self.scratch);
             // SAFETY: `walk` found each row complete, so gaps and lists are inside `bytes`; the scratch has `capacity`
-            // entries for each gap, and `rows` is at most that. The slots belong to this block alone.
+            // entries for each gap, and `rows` is at most that. Only this block uses the slots.
             unsafe {
                 for step in &self.sink.moves {
                     self.go(step, PlyListed(scratch.gaps_of(step.gap)), row, rows);
@@ -413,7 +414,8 @@ impl<'a, 's> Turns<'a, 's> {
         Ok(())
     }
 
-    /// Checks the rows just written for flaws. `at` returns the offset of a list's count, given the list and the row.
+    /// Checks the rows that were just written for flaws. `at` returns the offset of a list's count, given the list and
+    /// the row.
     fn check(&mut self, row: usize, rows: usize, at: impl Fn(usize, usize) -> usize) -> Result<()> {
         let Some(check) = self.sink.check else { return Ok(()) };
         let bytes = |number: usize| self.sink.layout.lists[number].item.bytes();
@@ -427,9 +429,9 @@ impl<'a, 's> Turns<'a, 's> {
                 let ends = &ends[row..];
                 let from = u64::from(first) - held.base;
                 let written = ends.last().map_or(0, |end| (end - first) as usize);
-                // SAFETY: `written` values from `from` on were written with these rows, and are pinned. Checked lists
-                // have a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2 values), so `from`
-                // did not wrap.
+                // SAFETY: `written` values, starting at `from`, were written with these rows, and are pinned. Checked
+                // lists have a store of `u32`s, so they are aligned. `base` fits 32 bits (at most 2^32 - 2 values), so
+                // `from` did not wrap.
                 let values = unsafe {
                     std::slice::from_raw_parts(held.values.start().cast::<u32>().add(from as usize), written)
                 };
@@ -491,7 +493,7 @@ impl Check {
         values.is_empty() || largest < self.limit.saturating_add(turned)
     }
 
-    /// Returns the flaw of a list and the index of the number at fault, `u32::MAX` for the list as a whole.
+    /// Returns the flaw of a list, and the index of the invalid number or `u32::MAX` for the list as a whole.
     fn flaw(&self, values: &[u32]) -> Option<(u32, FlawKind)> {
         if (values.len() as u64) < u64::from(self.least) {
             return Some((u32::MAX, FlawKind::Short(values.len() as u32)));
@@ -534,7 +536,7 @@ impl PlyScratch {
         Ok(())
     }
 
-    /// Walks rows from `at` on; returns the end of the last one.
+    /// Walks rows, starting at `at`; returns the end of the last row.
     fn walk(&mut self, layout: &PlyLayout, bytes: &[u8], at: usize, rows: usize) -> Result<usize> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(Error::new(ErrorKind::Limit, "a row is longer than 4 GiB"));

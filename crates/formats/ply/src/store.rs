@@ -114,8 +114,8 @@ impl PlyStore {
         })
     }
 
-    /// Returns the finished array: `total` items as `T`. Empty if `T` does not have the size and the alignment of the
-    /// items.
+    /// Returns the finished array: `total` items as `T`. The array is empty if the size or the alignment of `T` differs
+    /// from the items.
     ///
     /// # Safety
     /// The first `total` items must have been written.
@@ -124,7 +124,7 @@ impl PlyStore {
         unsafe { with!(PlyStore, self, column => recast(column.finish(total))) }
     }
 
-    /// Returns the finished array as numbers of type `scalar`, which must have the size of the items.
+    /// Returns the finished array as numbers of type `scalar`, which must have the same size as the items.
     ///
     /// # Safety
     /// The first `total` items must have been written.
@@ -174,7 +174,7 @@ words!(
     [f32; 4], [f64; 3]
 );
 
-/// Reinterprets an array as another type. Returns an empty one if the types differ in size or alignment, which no
+/// Reinterprets an array as another type. Returns an empty array if the types differ in size or alignment, which no
 /// caller requests.
 pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     if size_of::<A>() != size_of::<B>() || align_of::<A>() != align_of::<B>() {
@@ -186,12 +186,12 @@ pub(super) fn recast<A: PlyWord, B: PlyWord>(items: Vec<A>) -> Vec<B> {
     let len = items.len();
     let capacity = items.capacity();
     // SAFETY: sizes and alignments are equal, as checked above, so the allocation has the layout of a `Vec<B>` of this
-    // capacity; by the contract of `PlyWord` any bytes are values of `B`. `ManuallyDrop` keeps the old vector from
+    // capacity; by the contract of `PlyWord`, any bytes are values of `B`. `ManuallyDrop` keeps the old vector from
     // freeing it.
     unsafe { Vec::from_raw_parts(start, len, capacity) }
 }
 
-/// Reinterprets numbers as pairs; drops an odd last one.
+/// Reinterprets numbers as pairs. If their number is odd, drops the last one.
 pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
     numbers.truncate(numbers.len() / 2 * 2);
     polyhaul_spill::shrink(&mut numbers);
@@ -200,8 +200,8 @@ pub(super) fn paired(mut numbers: Vec<f32>) -> Result<Vec<[f32; 2]>> {
         let start = numbers.as_mut_ptr().cast();
         let len = numbers.len() / 2;
         let capacity = numbers.capacity() / 2;
-        // SAFETY: a pair has the alignment of a number and twice its size, and capacity and length are even, so their
-        // halves describe the same allocation. `ManuallyDrop` keeps the old vector from freeing it.
+        // SAFETY: a pair has the alignment of a number and twice its size, and capacity and length are even, so half of
+        // each describes the same allocation. `ManuallyDrop` keeps the old vector from freeing it.
         return Ok(unsafe { Vec::from_raw_parts(start, len, capacity) });
     }
     let mut pairs = Vec::new();

@@ -1,8 +1,8 @@
 //! Splits triangle strips into triangles.
 //!
-//! Each number of a strip forms a triangle with the two before it; every second triangle is flipped, so that all have
-//! the same orientation. -1 restarts the strip. Triangles that use a position twice only connect others and are
-//! dropped.
+//! Each index of a strip forms a triangle with the two indices before it; every second triangle is flipped, so that all
+//! have the same orientation. -1 restarts the strip. Triangles that use a position twice only connect other triangles
+//! and are dropped.
 
 use polyhaul_model::Elements;
 use polyhaul_model::error::{Error, Result};
@@ -10,7 +10,8 @@ use polyhaul_model::error::{Error, Result};
 /// Index at which a strip restarts.
 const RESTART: u32 = u32::MAX;
 
-/// Returns the triangles of strips, without those that contain a restart or an out-of-range index.
+/// Returns the triangles of strips, except triangles with a restart marker, an out-of-range index or a repeated
+/// position.
 pub(super) fn triangles(offsets: &[u32], values: &[u32], positions: u32) -> Result<Elements> {
     let mut count = 0;
     each(offsets, values, positions, |_| count += 1);

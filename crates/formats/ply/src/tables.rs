@@ -27,7 +27,7 @@ pub(super) struct PlyBuilder<'a> {
     pub(super) sink: PlySink,
     /// Home of each property so far.
     pub(super) homes: Vec<PlyTablesHome>,
-    /// Gap of the next number, and the offset in it.
+    /// Index of the gap with the next number, and the number's offset in it.
     gap: usize,
     at: usize,
 }
@@ -56,7 +56,7 @@ impl<'a> PlyBuilder<'a> {
         try_push(&mut self.homes, PlyTablesHome::Store(store), "columns")
     }
 
-    /// Stores the next property as a part of the items of a store.
+    /// Stores the next property as a part of each item of a store.
     pub(super) fn part(&mut self, property: &Property, store: usize, to: usize, op: PlyOp) -> Result<()> {
         self.scalar(property, store, to, op)?;
         try_push(&mut self.homes, PlyTablesHome::Elsewhere, "columns")
@@ -77,7 +77,7 @@ impl<'a> PlyBuilder<'a> {
         try_push(&mut self.homes, PlyTablesHome::List(self.sink.lists.len() - 1), "columns")
     }
 
-    /// Fills offset `to` of all items of a store with `value`.
+    /// Fills offset `to` of every item of a store with `value`.
     pub(super) fn fill(&mut self, store: usize, to: usize, value: f32) -> Result<()> {
         let step = Move { gap: 0, at: 0, store, to, op: PlyOp::Fill(value) };
         try_push(&mut self.sink.moves, step, "columns")
@@ -99,7 +99,7 @@ impl<'a> PlyBuilder<'a> {
     }
 }
 
-/// Creates a sink for the requested columns of an element, and all lists.
+/// Creates a sink for the requested columns of an element. Lists are always included.
 pub(super) fn sink(
     element: &Element,
     swap: bool,
@@ -113,7 +113,7 @@ pub(super) fn sink(
     Ok((builder.sink, builder.homes))
 }
 
-/// Returns the columns of an element that have stores and lists of their own, in file order.
+/// Returns the columns of an element that have their own stores and lists, in file order.
 ///
 /// # Safety
 /// All rows of the element were published to these stores and lists, with as many list values as `outcome` counts.

@@ -1,13 +1,13 @@
 //! Reads text rows into the sinks, as a chunked pipeline job.
 //!
-//! The row number of a line depends on all lines before it. So a chunk's lines are counted first; an ordered step
-//! numbers them; they are parsed ([`super::lines`]); another ordered step reserves slots for list values; and the rows
-//! are published like binary ones.
+//! The row index of a line depends on all lines before it. So a chunk's lines are counted first; an ordered step
+//! determines their row indices; they are parsed ([`super::lines`]); another ordered step reserves slots for list
+//! values; and the rows are published like binary rows.
 //!
-//! In the format itself, rows are sequences of words, and line ends have no meaning. From the first line that is not a
-//! row on, words are processed sequentially ([`super::words`]), which is slow but rare. This cannot be parallel because
-//! the end of a row depends on every earlier word, including list counts: counting words in parallel would not reveal
-//! it.
+//! In the format itself, rows are sequences of words, and line endings have no meaning. From the first line that is not
+//! a row, words are processed sequentially ([`super::words`]), which is slow but rare. This cannot be parallel, because
+//! the end of a row depends on every earlier word, including list counts, so counting the words of chunks in parallel
+//! does not suffice.
 
 mod damaged;
 
@@ -36,7 +36,7 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Text bytes per chunk: text and rows of a chunk fit in a core's private cache.
+/// Bytes of text per chunk: text and rows of a chunk fit in a core's private cache.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Slot size as a multiple of the chunk size: the text, and up to 4 times as many bytes of rows (one-digit f64s).
 const SLOT_FACTOR: usize = 5;
@@ -50,10 +50,10 @@ struct PlyTextSlot {
     body: usize,
     index: Box<Index>,
     numbers: PlyNumbers,
-    /// Number of line ends in the text, and of lines that should be rows.
+    /// Number of line endings in the text, and number of lines that should be rows.
     lines: u64,
     rows: u64,
-    /// Number of lines and of rows before the chunk.
+    /// Number of lines and number of rows before the chunk.
     first_line: u64,
     first_row: u64,
     parsed: PlyLinesParsed,
@@ -61,16 +61,16 @@ struct PlyTextSlot {
     carried: Option<(Place, Excerpt)>,
     scratch: PlyScratch,
     findings: Vec<SinkFound>,
-    /// After everything that was parsed: an error, or the offset of words after the last row.
+    /// What follows the parsed rows: an error, or the offset of words after the last row.
     error: Option<Error>,
     extra: Option<usize>,
     damage: PlyDamage,
 }
 
-/// State of sequential parsing, from the first line that is not a row on.
+/// State of sequential parsing, which starts at the first line that is not a row.
 struct Serial {
     progress: words::PlyWordsProgress,
-    /// Number of the next or incomplete row, counted over all elements.
+    /// Index of the next or incomplete row, counted over all elements.
     row: u64,
     /// Bytes of the incomplete row, and its location.
     partial: Vec<u8>,
@@ -90,10 +90,10 @@ struct PlyTextState {
     over: bool,
     /// Whether words after the last row were reported.
     noted: bool,
-    /// Integers written as decimals: the number, and the first one. Reported at the end, so that the order of warnings
-    /// does not depend on chunks.
+    /// Number of integers written as decimals, and a warning about the first one. They are reported at the end, so that
+    /// the order of warnings does not depend on chunks.
     decimals: (u64, Option<Diagnostic>),
-    /// Skipped rows and dropped values, likewise.
+    /// Skipped rows and dropped values, also reported at the end.
     left_out: (u64, Option<Diagnostic>),
     dropped: (u64, Option<Diagnostic>),
     /// Explanation for errors after a line with the wrong number of values.
@@ -117,16 +117,16 @@ struct PlyTextJob<'s, 'a> {
     shapes: Vec<Option<PlyShape>>,
     order: PlyLinesOrder,
     options: &'a ParseOptions,
-    /// Whether sequential parsing has started: then, lines need not be parsed in parallel.
+    /// Whether sequential parsing has started. Then lines need not be parsed in parallel.
     serial: AtomicBool,
     rows_of: RowsOf,
     slot_bytes: usize,
 }
 
-/// Rule by which words form rows, from the first line that is not a row on.
+/// How words form rows after the first line that is not a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowsOf {
-    /// Regardless of lines.
+    /// From consecutive words, regardless of lines.
     Words,
     /// By line, skipping lines that are not rows: see [`damaged`].
     Lines,
@@ -136,9 +136,9 @@ enum RowsOf {
 
 /// Reads the rows of all elements.
 ///
-/// If reading continues past errors, first forms rows regardless of lines. If they are malformed, forms rows by line.
+/// If reading continues past errors, first forms rows regardless of lines. If these are malformed, forms rows by line.
 /// If that fails too and a line has the wrong number of values, takes each line as a row. A stream can be read only
-/// once, so its rows are formed by line.
+/// once, so its rows are formed by line at once.
 pub(super) fn read(
     feed: Feed<'_>,
     body: u64,
@@ -184,8 +184,8 @@ struct WideLine {
 }
 
 impl WideLine {
-    /// Adds the explanation to an error at this line or after it. Earlier errors are left alone: how far reading was
-    /// ahead of them depends on chunks.
+    /// Adds the explanation to an error at this line or after it. Earlier errors are left unchanged, because how far
+    /// reading was ahead of them depends on chunks.
     fn explain(&self, error: Error) -> Error {
         if error.place().line.is_some_and(|line| line >= self.line) { error.with_hint(&self.why) } else { error }
     }
@@ -260,7 +260,8 @@ fn read_rows(
     Ok((state.outcomes, crew.threads))
 }
 
-/// Reserves space for as many rows as the text can hold: each number takes at least two bytes.
+/// Reserves space for the declared rows of elements as long as the text can hold them: each number takes at least two
+/// bytes.
 fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Result<()> {
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
@@ -274,7 +275,7 @@ fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Resul
 }
 
 impl PlyTextState {
-    /// Sets the row counts to the number of rows found.
+    /// Sets the row counts of elements to the number of rows found.
     fn end_early(&mut self, order: &PlyLinesOrder) {
         let Some((last, row, _)) = order.find(self.done) else { return };
         for (number, outcome) in self.outcomes.iter_mut().enumerate().skip(last) {
@@ -365,7 +366,7 @@ impl ChunkJob for PlyTextJob<'_, '_> {
 }
 
 impl PlyTextJob<'_, '_> {
-    /// Counts lines, and those that should be rows.
+    /// Counts lines, and the lines that should be rows.
     fn count(&self, slot: &mut PlyTextSlot) {
         let text = slot.text.bytes();
         let skipped = self.body.saturating_sub(slot.text.offset).min(text.len() as u64) as usize;
@@ -395,7 +396,7 @@ impl PlyTextJob<'_, '_> {
         lines.parse(&mut slot.index, &mut slot.numbers, &mut slot.parsed)
     }
 
-    /// Counts the chunk's rows and reserves their slots; parses words sequentially if lines are not rows.
+    /// Counts the chunk's rows and reserves their slots. Parses words sequentially if lines are not rows.
     fn settle(&self, state: &mut PlyTextState, slot: &mut PlyTextSlot) -> Result<()> {
         slot.carried = None;
         slot.error = None;
@@ -450,7 +451,7 @@ impl PlyTextJob<'_, '_> {
         (placer.place(token.0), placer.excerpt(token))
     }
 
-    /// Parses the text from `from` on sequentially.
+    /// Parses the text sequentially, starting at `from`.
     fn take_serially(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         match self.rows_of {
             RowsOf::Words => self.take_words(serial, from, slot),
@@ -458,7 +459,7 @@ impl PlyTextJob<'_, '_> {
         }
     }
 
-    /// Parses the words from `from` on one by one.
+    /// Parses words one by one, starting at `from`.
     fn take_words(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let mut row_start = parsed.rows.len();
@@ -532,7 +533,7 @@ impl PlyTextJob<'_, '_> {
     }
 
     /// Returns an explanation for later errors if the line at `start`, the first that is not a row, has a different
-    /// number of values than a row of its element: from there on, rows are formed regardless of lines.
+    /// number of values than a row of its element: from this line, rows are formed regardless of lines.
     fn wide_line(&self, slot: &PlyTextSlot, start: usize, row: u64) -> Option<WideLine> {
         let element = self.targets[self.order.find(row)?.0].element;
         let padded = slot.text.padded();
@@ -645,8 +646,8 @@ impl PlyTextJob<'_, '_> {
                 totals: &segment.totals,
                 shape: self.shapes[segment.element].as_ref(),
             };
-            // SAFETY: `hand_out` (or `cut_short`) assigned the segment its rows in order, and as its `bases` the values
-            // of all earlier segments, so that no two segments share slots.
+            // SAFETY: `hand_out` (or `cut_short`) assigned the segment its rows in order, and set its `bases` to the
+            // number of values in all earlier segments, so that no two segments share slots.
             let findings = unsafe { self.targets[segment.element].sink.publish(&block, &mut slot.scratch)? };
             try_push(&mut slot.findings, findings, "warnings")?;
         }
@@ -702,13 +703,13 @@ impl PlyTextJob<'_, '_> {
         let is_misread = hint.is_some() && (self.rows_of == RowsOf::Words || shares_lines);
         let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
         if is_misread {
-            // The values of a line were parsed as several rows, so that some are left over.
+            // The values of a line were parsed as several rows, and some values are left over.
             return Err(diagnostic.into_error(ErrorKind::Malformed));
         }
         state.warnings.note(self.options.faults, "extra-data", diagnostic)
     }
 
-    /// Returns the location of a flaw: the word, if the row has its own line, otherwise the start of the row.
+    /// Returns the location of a flaw: the word if each row has its own line, otherwise the start of the row.
     fn place_of_flaw(&self, slot: &PlyTextSlot, segment: &PlySegment, flaw: &Flaw) -> (Place, Option<Excerpt>) {
         let row = (flaw.row - segment.first_row) as usize;
         if !segment.starts.is_empty() {
@@ -748,7 +749,7 @@ impl PlyTextJob<'_, '_> {
     }
 }
 
-/// Adds to a count, and keeps the first diagnostic.
+/// Adds to a count, and keeps the earliest diagnostic.
 fn count(total: &mut (u64, Option<Diagnostic>), count: u64, first: &mut Option<Diagnostic>) {
     total.0 += count;
     total.1 = total.1.take().or_else(|| first.take());
@@ -765,7 +766,7 @@ fn close(segment: &mut Option<PlySegment>, end: usize, segments: &mut Vec<PlySeg
     }
 }
 
-/// Returns the start of the line `lines` lines after the one at `from`.
+/// Returns the start of the line that is `lines` lines after the line at `from`.
 fn line_start(text: &[u8], from: usize, end: usize, lines: usize) -> usize {
     let mut at = from;
     for _ in 0..lines {

@@ -1,7 +1,7 @@
-//! Textures as MeshLab writes them: a comment `TextureFile NAME` for each, and a number for each face.
+//! Textures as MeshLab writes them: a comment `TextureFile NAME` for each texture, and a texture number for each face.
 //!
-//! Every texture becomes a material with a diffuse map. Faces without the property `texnumber` have the first texture.
-//! The comments of a file without faces stay comments.
+//! Every texture becomes a material with a diffuse map. If faces have no property `texnumber`, they use the first
+//! texture. In a file without faces, the comments remain comments.
 
 use polyhaul_model::error::{Diagnostic, Error, Result, try_push, try_string};
 use polyhaul_model::limits::FaultPolicy;
@@ -87,7 +87,7 @@ fn material(file: &str, names: &mut DistinctNames) -> Result<Material> {
     Ok(Material { name, diffuse: Some(Color::Rgb([1.0; 3])), maps, ..Material::default() })
 }
 
-/// Converts texture numbers to integers; negative and invalid ones become -1.
+/// Converts texture numbers to integers. Negative and invalid numbers become -1.
 fn whole_numbers(values: &Values) -> Result<Vec<i32>> {
     fn whole<T: Copy + Into<f64>>(values: &[T]) -> Result<Vec<i32>> {
         let mut numbers = Vec::new();

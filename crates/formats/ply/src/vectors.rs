@@ -11,7 +11,7 @@ const MAX_WIDTH: usize = 16;
 /// Prefixes of glTF's numbered attributes.
 const NUMBERED: [&str; 4] = ["TEXCOORD_", "COLOR_", "JOINTS_", "WEIGHTS_"];
 
-/// Returns whether an attribute with this name is written as one property per component, and joined by the reader.
+/// Returns whether an attribute with this name is written as one property per component, which the reader joins again.
 fn is_attribute(name: &str) -> bool {
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_numbered = || NUMBERED.iter().any(|start| name.strip_prefix(start).is_some_and(is_number));
@@ -23,7 +23,7 @@ pub(super) fn component_name(name: &str, at: usize) -> String {
     format!("{name}_{at}")
 }
 
-/// Returns the number of components per list, ignoring empty lists; `None` if the column stays a list.
+/// Returns the number of components per list, ignoring empty lists; `None` if the column remains a list.
 pub(super) fn width(column: &Column) -> Option<usize> {
     let offsets = column.offsets.as_deref().filter(|_| is_attribute(&column.name))?;
     let sizes = || offsets.windows(2).map(|ends| ends[1].wrapping_sub(ends[0])).filter(|&size| size > 0);
@@ -37,7 +37,7 @@ pub(super) fn empty_lists(column: &Column) -> u64 {
     column.offsets.as_deref().unwrap_or_default().windows(2).filter(|ends| ends[0] == ends[1]).count() as u64
 }
 
-/// Joins columns that are the components of attributes.
+/// Joins the columns that are components of the same attribute.
 pub(super) fn join(columns: &mut Vec<Column>) -> Result<()> {
     let mut at = 0;
     while at < columns.len() {

@@ -1,6 +1,6 @@
-//! Parses text to rows word by word: the slow path that accepts everything, and describes faults.
+//! Parses text into rows, word by word: the slow path, which accepts everything and describes faults.
 //!
-//! Accepts rows over several lines, any notation and any type. Runs of plain lines go through [`super::lines`]. Both
+//! Accepts rows over several lines, and any notation and type. Runs of plain lines go through [`super::lines`]. Both
 //! produce the bytes of a binary file in this machine's byte order, so that all rows reach the arrays in the same way.
 
 use super::header::{Element, Property};
@@ -14,9 +14,9 @@ use std::ops::Range;
 /// Progress in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct PlyWordsProgress {
-    /// Index of the next word's property.
+    /// Index of the property that the next word belongs to.
     property: usize,
-    /// Remaining numbers of its list, once its count is known.
+    /// Number of remaining values of the current list, once its count is known.
     left: Option<u64>,
     /// Whether the last word was an integer written as a decimal.
     pub(super) was_decimal: bool,
@@ -31,7 +31,7 @@ pub(super) enum Fed {
     Last,
 }
 
-/// The reason why a word is not the expected one.
+/// The reason why a word does not fit.
 #[derive(Debug)]
 pub(super) struct PlyFault {
     pub(super) message: String,
@@ -99,7 +99,7 @@ impl From<IntegerError> for Why {
     }
 }
 
-/// Appends a number; returns it if it is an integer of up to 63 bits.
+/// Appends a number. Returns its value if it is an integer of up to 63 bits.
 fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result<i64, Why> {
     match scalar {
         Scalar::F32 => {

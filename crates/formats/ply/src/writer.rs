@@ -42,7 +42,7 @@ struct PlyElement<'a> {
     properties: Vec<PlyProperty<'a>>,
     /// Types of the properties.
     kinds: Vec<PlyKind>,
-    /// Rows, in order.
+    /// The rows, in order.
     pieces: Vec<PlyFieldsRows<'a>>,
 }
 
@@ -53,7 +53,7 @@ struct PlyProperty<'a> {
     kind: PlyKind,
 }
 
-/// Header lines before the elements.
+/// Comments to write in the header before the elements.
 struct Remarks<'a> {
     comments: &'a [String],
     infos: &'a [String],
@@ -103,7 +103,7 @@ fn write(
     writing.pages(&pages, &mut (), pages.cost / pages.page_cost + 1, pages.slot_bytes())
 }
 
-/// Returns PLY's name of a type; 64-bit integers are written as 32 bits, which hold their values.
+/// Returns PLY's name of a type. 64-bit integers are written as 32-bit integers, which can represent their values.
 fn type_name(scalar: Scalar) -> &'static str {
     match scalar {
         Scalar::I8 => "char",
@@ -222,7 +222,7 @@ struct PlyPages<'a> {
     form: PlyTextForm,
 }
 
-/// Rows, and the cost of all rows before them.
+/// Rows, and the total cost of all rows before them.
 struct PlyPiece<'a> {
     rows: &'a PlyFieldsRows<'a>,
     /// Types of the properties of a row, in order.
@@ -268,7 +268,7 @@ impl<'a> PlyPages<'a> {
         }
     }
 
-    /// Memory budget of a slot: rows and, for text, its lines, which can be longer than estimated.
+    /// Memory budget of a slot: its rows and, in ASCII, their lines, which can be longer than estimated.
     fn slot_bytes(&self) -> usize {
         let factor = if self.encoding == PlyEncoding::Ascii { 2 * TEXT_FACTOR + 1 } else { 1 };
         usize::try_from(factor * self.page_cost.max(PAGE_BYTES as u64 / 8)).unwrap_or(usize::MAX)
@@ -290,7 +290,7 @@ impl<'a> PlyPages<'a> {
 }
 
 impl PlyPiece<'_> {
-    /// Cost of the rows before a row: their bytes plus one each, since rows can be empty.
+    /// Cost of the rows before a row: their bytes, plus one per row, since rows can be empty.
     fn cost_before(&self, row: usize) -> u64 {
         self.rows.bytes_before(row) + row as u64
     }

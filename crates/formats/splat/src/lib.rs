@@ -1,10 +1,9 @@
-//! Reads and writes Gaussian splats: SPZ and `.splat`; reads SOG.
+//! Reads and writes Gaussian splats as SPZ and `.splat`, and reads SOG.
 //!
-//! Files are opened by the caller. [`polyhaul_model::splats`] documents splats in memory; compressed PLY is in
-//! `polyhaul_ply`.
+//! The caller opens files. [`polyhaul_model::splats`] documents splats in memory; compressed PLY is in `polyhaul_ply`.
 //!
-//! `records` decodes bytes to columns in parallel, `pages` does the reverse. `rows` is `.splat`, `spz` SPZ, `sog` SOG.
-//! `packer` packs splats while they are read.
+//! `records` decodes bytes into columns in parallel, and `pages` does the reverse. `rows` handles `.splat`, `spz` SPZ,
+//! and `sog` SOG. `packer` packs splats while they are read.
 
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 

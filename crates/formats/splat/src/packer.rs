@@ -1,10 +1,10 @@
 //! Packs splats while they are read, so that large files are never in memory as floats.
 //!
-//! A [`SplatPacker`] converts table rows to records, on any number of threads; [`PackedRecords`] collects them in row
-//! order and writes the file, with the same bytes and warnings as the writers of scenes. Positions stay floats until
-//! all are read, because the fractional bits of SPZ depend on the largest one.
+//! A [`SplatPacker`] converts table rows to records, on any number of threads; [`PackedRecords`] collects the records
+//! in row order and writes the file, with the same bytes and warnings as the writers of scenes. Positions remain floats
+//! until all of them have been read, because the number of fractional bits in SPZ depends on the largest coordinate.
 //!
-//! Tables with anything besides splats, and invalid options, are left to those writers. `rows` and `spz` encode the
+//! Tables with anything except splats, and invalid options, are left to those writers. `rows` and `spz` encode the
 //! records.
 
 use crate::pages::{FormatRecords, RecordStream, write_streams};
@@ -38,13 +38,13 @@ pub enum SplatPacking {
 pub struct SplatPacker {
     packing: SplatPacking,
     version: u8,
-    /// Degree of spherical harmonics to write, and that of the table.
+    /// Degree of spherical harmonics to write, and degree in the table.
     degree: usize,
     full_degree: usize,
     has_normals: bool,
 }
 
-/// Packed records of some rows.
+/// The packed records of some rows.
 #[derive(Default)]
 pub struct PackedPart {
     positions: Vec<[f32; 3]>,
@@ -53,10 +53,10 @@ pub struct PackedPart {
     normals: u64,
 }
 
-/// Packed records of all rows.
+/// The packed records of all rows.
 pub struct PackedRecords {
     packer: SplatPacker,
-    /// Empty except for SPZ.
+    /// Only used for SPZ; otherwise empty.
     positions: Vec<[f32; 3]>,
     streams: Vec<PackedStream>,
     count: usize,
@@ -64,7 +64,7 @@ pub struct PackedRecords {
     normals: u64,
 }
 
-/// Records of one stream.
+/// The records of one stream.
 #[derive(Default)]
 struct PackedStream {
     record_bytes: usize,
@@ -73,8 +73,8 @@ struct PackedStream {
 
 impl SplatPacker {
     /// Creates a packer for tables with the columns of `head`, whose values are ignored. Returns `None` unless the
-    /// columns are exactly those of splats, with or without normals, the options are valid, and SPZ has its default
-    /// axes.
+    /// columns are exactly the columns of splats, with or without normals, the options are valid, and SPZ has its
+    /// default axes.
     pub fn new(head: &Table, packing: SplatPacking, options: &SplatWriteOptions) -> Option<SplatPacker> {
         let names: HashSet<&str> = head.columns.iter().map(|column| &*column.name).collect();
         let is_float = |column: &Column| column.values.scalar() == Scalar::F32 && column.offsets.is_none();
@@ -88,7 +88,7 @@ impl SplatPacker {
             return None;
         }
         let requested = usize::from(options.sh_degree);
-        // Other axes need a transformed copy of the scene, so its writer handles them.
+        // Other axes need a transformed copy of the scene, so the writer of scenes handles them.
         let is_usual = packing == SplatPacking::Rows || options.spz_axes == SpzAxes::Rub;
         let is_allowed = is_usual
             && requested < HARMONICS.len()
@@ -105,7 +105,7 @@ impl SplatPacker {
     /// Returns whether a column is needed.
     pub fn wants(&self, column: &str) -> bool {
         let more = HARMONICS[self.degree];
-        // Coefficients are stored by channel, lower degrees first.
+        // Coefficients are stored channel by channel, with lower degrees first.
         let is_rest = |number: usize| more > 0 && number % HARMONICS[self.full_degree] < more;
         match column.strip_prefix("f_rest_") {
             Some(number) => number.parse().is_ok_and(is_rest),
@@ -116,14 +116,14 @@ impl SplatPacker {
     /// Packs the rows of `part`, which has the columns selected by [`SplatPacker::wants`].
     ///
     /// # Errors
-    /// [`unlike`] for columns that differ from the first table, and for values that are not finite; out of memory.
+    /// [`unlike`] if the columns differ from the first table or a value is not finite; out of memory.
     pub fn pack(&self, part: &Table) -> Result<PackedPart> {
         let positions = triples(part, POSITION)?;
         let normals = if self.has_normals { used_normals(&triples(part, NORMAL)?) } else { 0 };
         let degrees = [self.full_degree, self.degree];
         let splats = Splats::from_columns(&positions, &part.columns, degrees).ok_or_else(unlike)?;
         if !are_finite(&splats) {
-            // The scene's writer reports or drops values that cannot be stored.
+            // The writer of scenes reports or drops values that cannot be stored.
             return Err(unlike());
         }
         let streams: Vec<RecordStream<'_>> = match self.packing {
@@ -160,7 +160,7 @@ impl PackedRecords {
         let mut packed =
             PackedRecords { packer, positions: Vec::new(), streams: Vec::new(), count: 0, clamped: 0, normals: 0 };
         let no_room = |_| Error::memory("packed splats");
-        // The records of `.splat` contain the positions.
+        // The records of `.splat` already contain the positions.
         if packed.packer.packing == SplatPacking::Spz {
             packed.positions.try_reserve_exact(count).map_err(no_room)?;
         }
@@ -172,7 +172,7 @@ impl PackedRecords {
         Ok(packed)
     }
 
-    /// Returns whether splats have normals, used or not.
+    /// Returns whether the splats have normals, even if all normals are zero.
     pub fn has_normals(&self) -> bool {
         self.packer.has_normals
     }
@@ -202,7 +202,7 @@ impl PackedRecords {
         Ok(())
     }
 
-    /// Writes the file. The job's scene has only remarks, no objects.
+    /// Writes the file. The scene of the job must have only remarks and no objects.
     ///
     /// # Errors
     /// An unsupported compression level; out of memory; errors of the output.

@@ -1,4 +1,4 @@
-//! Formats consecutive streams of fixed-size records as pages, in parallel. `records` is the reverse.
+//! Formats consecutive streams of fixed-size records as pages, in parallel. `records` does the reverse.
 
 use polyhaul_model::error::{Error, Result};
 use polyhaul_pipeline::options::RunOptions;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Approximate bytes per page.
 const PAGE_BYTES: usize = 512 << 10;
 
-/// Formats the records of a range of splats into a buffer of exactly their size; returns the number of clamped values.
+/// Formats the records of a range of splats into a buffer of exactly their size. Returns the number of clamped values.
 pub(crate) type FormatRecords<'a> = Box<dyn Fn(Range<usize>, &mut [u8]) -> u64 + Sync + 'a>;
 
 /// A stream with one record per splat.
@@ -22,10 +22,10 @@ pub(crate) struct RecordStream<'a> {
 /// Pages of consecutive streams.
 pub(crate) struct RecordPages<'a> {
     pub(crate) streams: &'a [RecordStream<'a>],
-    /// Records per stream.
+    /// Number of records per stream.
     pub(crate) count: usize,
     page_bytes: usize,
-    /// Number of values clamped to the format's range.
+    /// Number of values that were clamped to the format's range.
     pub(crate) clamped: AtomicU64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct RecordSlot {
     len: usize,
 }
 
-/// Writes streams for `count` splats after `head`; returns the number of clamped values.
+/// Writes streams for `count` splats after `head`. Returns the number of clamped values.
 pub(crate) fn write_streams(
     streams: &[RecordStream<'_>],
     count: usize,
@@ -57,7 +57,7 @@ pub(crate) fn write_streams(
 }
 
 impl<'a> RecordPages<'a> {
-    /// Splits streams into pages of about `page_bytes`; each page has records of a single stream.
+    /// Splits streams into pages of about `page_bytes`. Each page has records of only one stream.
     pub(crate) fn new(streams: &'a [RecordStream<'a>], count: usize, page_bytes: usize) -> RecordPages<'a> {
         RecordPages { streams, count, page_bytes, clamped: AtomicU64::new(0) }
     }
@@ -114,7 +114,7 @@ impl Pages for RecordPages<'_> {
     }
 }
 
-/// Rounds to the nearest byte; also returns 1 if the value is more than half a unit out of range.
+/// Rounds to the nearest byte. Also returns 1 if the value is more than half a unit out of range, otherwise 0.
 pub(crate) fn byte(value: f32) -> (u8, u64) {
     // The cast saturates.
     ((value + 0.5) as u8, u64::from(!(-0.5..=255.5).contains(&value)))

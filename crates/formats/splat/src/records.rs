@@ -1,4 +1,4 @@
-//! Reads fixed-size records into columns of floats: sequential reads, parallel decoding.
+//! Reads fixed-size records into columns of floats, with sequential reads and parallel decoding.
 //!
 //! Each chunk of records has its own part of every column, so nothing is copied or shared. The caller decodes the
 //! records.
@@ -37,7 +37,8 @@ pub(crate) struct RecordsRead {
 }
 
 impl RecordReader<'_> {
-    /// Reads the records, or fewer if the source ends, into columns that each have a fixed number of values per record.
+    /// Reads the records, or fewer if the source ends, into columns. Each column has a fixed number of values per
+    /// record.
     pub(crate) fn read(
         self,
         feed: &mut Feed<'_>,
@@ -62,9 +63,9 @@ impl RecordReader<'_> {
     }
 }
 
-/// Resizes a column; new values are zero.
+/// Resizes a column. New values are zero.
 pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize) -> Result<()> {
-    // A new column is fresh zeroed memory, which nothing has to fill.
+    // A new column gets fresh zeroed memory, which need not be filled.
     if column.is_empty() {
         *column = zeroed(count, "splats")?;
     }
@@ -75,11 +76,11 @@ pub(crate) fn resize_column<T: Zero + Default>(column: &mut Vec<T>, count: usize
 
 struct RecordsJob<'a, 'f, 'm> {
     source: Source<'f>,
-    /// Remaining input and columns, locked by one worker at a time, in the order of chunks.
+    /// Remaining input and columns, which one worker locks at a time, in the order of chunks.
     rest: Mutex<RecordsLeft<'a, 'f, 'm>>,
-    /// Values per record in each column.
+    /// Number of values per record in each column.
     per_record: Vec<usize>,
-    /// Records per chunk.
+    /// Number of records per chunk.
     chunk: usize,
     bytes: usize,
     decode: DecodeRecords<'a>,
@@ -132,7 +133,7 @@ impl<'m> ChunkJob for RecordsJob<'_, '_, 'm> {
             slot.bytes.resize(bytes, 0);
         }
         slot.count = left.feed.take(&mut slot.bytes[..bytes]) / self.bytes;
-        // A short read is the end of the source.
+        // A short read means that the source has ended.
         left.count = if slot.count < requested { 0 } else { left.count - requested };
         slot.columns.clear();
         slot.columns.try_reserve_exact(self.per_record.len()).map_err(|_| Error::memory("a plan"))?;

@@ -1,4 +1,4 @@
-//! Reads and writes `.splat`: 32 bytes per splat, without a header. Source: the first program that wrote it,
+//! Reads and writes `.splat`, which has 32 bytes per splat and no header. Source: the first program that wrote it,
 //! <https://github.com/antimatter15/splat>.
 //!
 //! | offset | bytes | |
@@ -8,7 +8,7 @@
 //! | 24 | 4 | red, green, blue, opacity: 0 to 255 for 0 to 1 |
 //! | 28 | 4 | rotation: w, x, y, z; 128 is 0, and 256 would be 1 |
 //!
-//! Spherical harmonics above the constant one cannot be stored. Other programs sort rows by size and opacity, because
+//! Spherical harmonics above the constant cannot be stored. Other programs sort rows by size and opacity, because
 //! viewers draw the first rows first; here, the order is kept. Coordinates are the same as in PLY files.
 
 use crate::SplatsFound;
@@ -30,7 +30,7 @@ use std::ops::Range;
 pub(crate) const ROW_BYTES: usize = 32;
 /// Minimum number of rows to read at once from a stream of unknown length.
 const STREAM_ROWS: usize = 1 << 18;
-/// Byte for a zero component of a rotation.
+/// Byte for a rotation component of zero.
 const NO_ROTATION: f32 = 128.0;
 
 /// Limits of the format.
@@ -74,7 +74,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     resize(&mut columns, count)?;
     let rest = feed.drain()?;
     feed.check_end(Extent::Whole, &options.run.cancel)?;
-    // At the limit, another whole row shows that it was exceeded.
+    // At the limit, one more complete row shows that the limit was exceeded.
     if rest >= ROW_BYTES as u64 && count == max_rows {
         return Err(too_many(limit));
     }
@@ -102,7 +102,7 @@ fn resize(columns: &mut SplatColumns, count: usize) -> Result<()> {
     std::iter::once(opacities).chain(others).try_for_each(|column| resize_column(column, count))
 }
 
-/// Returns the columns from splat `first` on: positions, opacities, scales, rotations, colors.
+/// Returns the columns, starting at splat `first`: positions, opacities, scales, rotations, colors.
 fn targets(columns: &mut SplatColumns, first: usize) -> Vec<&mut [f32]> {
     let SplatColumns { positions, opacities, scales, rotations, constants, .. } = columns;
     let others = scales.iter_mut().chain(rotations).chain(constants);
@@ -163,7 +163,7 @@ fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {
         }
         row[27] = cut(255.0 * opacity_of(splats.opacities[at]));
         let unit = unit_quaternion(splats.rotation(at));
-        // 1.0 would be 256; the byte saturates at 255.
+        // 1.0 would be 256, but the byte saturates at 255.
         row[28..]
             .iter_mut()
             .zip(unit)

@@ -1,9 +1,9 @@
 //! Reads text STL, in chunks of lines that are parsed in parallel.
 //!
-//! A chunk can start inside a triangle. Its first statements, through the first one after which earlier statements no
-//! longer matter (`StlWord::starts_anew`), are stored, and processed later in file order; the rest of the chunk is
-//! processed directly. Triangles of seven lines each are parsed in batches ([`polyhaul_text::parse::facets`]), all
-//! others statement by statement.
+//! A chunk can start inside a triangle. Its first statements are stored and processed later, in file order, up to and
+//! including the first statement after which earlier statements no longer matter (`StlWord::starts_anew`). The rest of
+//! the chunk is processed directly. Triangles of seven lines each are parsed in batches
+//! ([`polyhaul_text::parse::facets`]), all other triangles statement by statement.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::machine::{Machine, StlStep, StlTriangle};
@@ -32,13 +32,13 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Text bytes per chunk.
+/// Bytes of text per chunk.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Slot size as a multiple of the chunk size: text and triangles.
 const SLOT_FACTOR: usize = 3;
 /// Code of warnings about harmless deviations from the format.
 const ODD_STATEMENT: &str = "odd-statement";
-/// Triangles per batch.
+/// Number of triangles per batch.
 const TOGETHER: usize = 32;
 
 struct StlTextJob<'a, 'o> {
@@ -57,7 +57,7 @@ struct StlTextSlot {
     room: StlRoom,
 }
 
-/// Parsed contents of a chunk.
+/// Parsed content of a chunk.
 #[derive(Default)]
 struct StlParsed {
     /// Statements that depend on earlier chunks.
@@ -70,7 +70,7 @@ struct StlParsed {
     loss: DigitLoss,
     solids: Vec<LocalSolid>,
     complaints: Vec<StlComplaint>,
-    /// Numbers of complaints that were not kept: of faults, and of harmless deviations.
+    /// Number of complaints that were not kept, for faults and for harmless deviations.
     more_complaints: [u64; 2],
     /// State of the last triangle; `None` if it depends on earlier chunks.
     machine: Option<Machine>,
@@ -99,11 +99,11 @@ struct LocalSolid {
     first: usize,
 }
 
-/// A misplaced, invalid or deviating statement.
+/// A statement that is misplaced, invalid or deviating.
 #[derive(Clone, Copy)]
 struct StlComplaint {
     expected: &'static str,
-    /// For a harmless deviation: how the statement was read.
+    /// If the deviation is harmless, how the statement was read.
     habit: Option<&'static str>,
     token: (u32, u32),
     /// Number of the chunk's triangles before the statement.
@@ -123,7 +123,7 @@ struct StlTextState {
     warnings: Warnings,
 }
 
-/// Reads text STL, into a model or to a consumer.
+/// Reads text STL into a model, or sends it to a consumer.
 pub fn read(
     text: TextChunks<'_>,
     options: &ParseOptions<StlReadOptions>,
@@ -145,13 +145,13 @@ pub fn read(
     let precision = options.precision;
     let (bounds, exact) = match consumer {
         Some(_) => (None, Vec::new()),
-        // SAFETY: the run finished without an error, so every chunk was placed and published; `count` is the sum of
-        // their triangles.
+        // SAFETY: the run finished without an error, so every chunk was placed and published; `count` is the total
+        // number of their triangles.
         None => unsafe { job.facets.take_exact(count, precision.has_doubles()) },
     };
     let is_exact = watch.finish(precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
     let exact = if is_exact { exact } else { Vec::new() };
-    // The last solid can be empty, and is then dropped unless it is the only one.
+    // The last solid can be empty. It is then dropped, unless it is the only one.
     if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
         solids.pop();
     }
@@ -159,8 +159,8 @@ pub fn read(
         solids.try_reserve(1)?;
         solids.insert(0, Solid { name: String::new(), first: 0 });
     }
-    // SAFETY: the run finished without an error, so every chunk was placed and published; `count` is the sum of their
-    // triangles.
+    // SAFETY: the run finished without an error, so every chunk was placed and published; `count` is the total number
+    // of their triangles.
     let scene = unsafe { job.facets.finish(count, exact, solids, options)? };
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
@@ -178,7 +178,8 @@ impl StlParsed {
         self.lines = 0;
     }
 
-    /// Parses a chunk, up to the first fault if `stops`, and up to the first loss of precision if that ends the pass.
+    /// Parses a chunk, up to the first fault if `stops`, and up to the first loss of precision if such a loss ends the
+    /// pass.
     fn parse(&mut self, text: &Text, index: &mut Index, stops: bool, precision: PrecisionPass) -> Result<()> {
         self.clear();
         self.loss = precision.loss();
@@ -206,8 +207,9 @@ impl StlParsed {
         Ok(())
     }
 
-    /// Stores the statements that depend on earlier chunks, through the first one that starts a triangle, or starts or
-    /// ends a solid; returns the offset of their end. [`StlTextState::settle`] processes them in order.
+    /// Stores the statements that depend on earlier chunks, up to and including the first statement that starts a
+    /// triangle, or starts or ends a solid. Returns the offset of their end. [`StlTextState::settle`] processes them in
+    /// order.
     fn head(&mut self, text: &[u8]) -> Result<usize> {
         let mut statements = Statements::new(text);
         for statement in statements.by_ref() {
@@ -225,7 +227,7 @@ impl StlParsed {
         Ok(statements.at())
     }
 
-    /// Parses the lines of a window, in batches if triangles have seven lines each; returns `false` if a fault stops
+    /// Parses the lines of a window, in batches if triangles have seven lines each. Returns `false` if a fault stops
     /// reading.
     fn window(&mut self, text: &Text, index: &Index, room: &mut StlBatch, stops: bool) -> Result<bool> {
         let window = Window { padded: text.padded(), index, level: Level::best() };
@@ -256,7 +258,7 @@ impl StlParsed {
         Ok(true)
     }
 
-    /// Parses a line, at `line` of the padded text; returns `false` if a fault stops reading.
+    /// Parses the line at `line` of the padded text. Returns `false` if a fault stops reading.
     fn line(&mut self, text: &Text, line: Range<usize>, stops: bool) -> Result<bool> {
         let mut machine = self.machine.unwrap_or_default();
         let mut goes_on = true;
@@ -319,7 +321,7 @@ impl StlParsed {
 }
 
 impl StlTextState {
-    /// Processes the parts of a chunk that depend on earlier chunks; returns the triangle that ends in the chunk's
+    /// Processes the parts of a chunk that depend on earlier chunks. Returns the triangle that ends in the chunk's
     /// head, if any.
     fn settle(&mut self, slot: &StlTextSlot, job: &StlTextJob<'_, '_>) -> Result<Option<StlTriangle>> {
         let StlTextSlot { text, parsed, .. } = slot;
@@ -370,7 +372,7 @@ impl StlTextState {
         Ok(first)
     }
 
-    /// Starts a solid, after `facets` triangles of the chunk.
+    /// Starts a solid after `facets` triangles of the chunk.
     fn start_solid(
         &mut self,
         name: &Range<u32>,
@@ -392,7 +394,7 @@ impl StlTextState {
         }
         let name = names::decode(bytes, &placer.place(start), options.faults, &mut self.warnings)?.into_owned();
         match self.solids.last_mut().filter(|last| last.first == first) {
-            // The next solid replaces an empty one; otherwise, a small file could declare very many.
+            // The next solid replaces an empty solid. Otherwise, a small file could declare very many solids.
             Some(last) => {
                 let message = format!("empty solid `{}` before this one was dropped", names::shown(&last.name));
                 let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
@@ -415,7 +417,7 @@ impl StlTextState {
         if let Some(habit) = habit {
             return self.note_habit(habit, token, text, placer, options);
         }
-        // Too many triangles before this statement are the earlier error, so that one is reported.
+        // If there were too many triangles before this statement, that error is earlier, so it is reported instead.
         check_count((self.count + facets) as u64, options)?;
         let kinds = self.warnings.kept().iter().map(|warning| warning.code);
         if !options.raises() && !is_kept(kinds, "broken-facet") {
@@ -462,7 +464,7 @@ impl StlTextState {
         self.warnings.note(options.faults, ODD_STATEMENT, diagnostic)
     }
 
-    /// Adds the precision losses of a chunk's corners.
+    /// Adds the precision that a chunk's corners lose.
     fn watch_chunk(&mut self, slot: &StlTextSlot, precision: PrecisionPass) -> Result<()> {
         let mut loss = slot.parsed.loss;
         slot.first.iter().for_each(|triangle| loss.extend(triangle.loss));
@@ -491,7 +493,7 @@ impl StlTextState {
 }
 
 impl StlComplaint {
-    /// Returns the complaint with `facets` more triangles before it.
+    /// Returns the complaint as it is with `facets` more triangles before it.
     fn after(&self, facets: usize) -> StlComplaint {
         StlComplaint { facets: self.facets + facets, ..*self }
     }

@@ -1,4 +1,4 @@
-//! Reads binary STL in blocks of whole triangles, each block into its own slots.
+//! Reads binary STL in blocks of whole triangles. Each block goes into its own slots.
 
 use super::facets::{Facets, Solid, StlPlaces, StlReadFacet, StlRoom, check_count};
 use super::reader::StlFound;
@@ -16,7 +16,7 @@ use polyhaul_pipeline::run::{Crew, run};
 use std::array::from_fn;
 use std::sync::Arc;
 
-/// Triangles per block: 256 KiB, which stay in a core's private cache.
+/// Triangles per block: 256 KiB, which fit in a core's private cache.
 const BLOCK_FACETS: usize = 5243;
 
 struct StlBinaryJob<'a, 'o> {
@@ -45,7 +45,7 @@ struct StlBinaryState {
     progress: ProgressSteps,
 }
 
-/// Reads the triangles after a header that declares `count` of them.
+/// Reads the triangles after a header that declares `count` triangles.
 pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
@@ -61,11 +61,11 @@ pub fn read(
     let declared = count;
     let counted = counted_by_size(declared, size);
     let count = counted.unwrap_or(u64::from(declared));
-    // A placeholder is not a count, so the size decides. Without a size, the triangles of a stream are checked once
+    // A placeholder is not a count, so the size decides. For a stream without a size, the triangles are checked once
     // they have been read.
     let by_size = size.map(|size| size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64);
     check_count(if is_placeholder(declared) { by_size.unwrap_or(0).min(count) } else { count }, options)?;
-    // A known size is reliable; a header that declares more is not.
+    // A known size is reliable, whereas a header may declare more.
     let known_count = size.map(|size| count.min(size.saturating_sub(HEADER_BYTES as u64) / FACET_BYTES as u64));
     if let Some(consumer) = consumer {
         start(consumer, &source, known_count)?;
@@ -96,7 +96,7 @@ pub fn read(
     Ok(StlFound { scene, warnings, threads: crew.threads })
 }
 
-/// Whether a header's count is a placeholder, which programs write before they know the number of triangles.
+/// Whether a header's count is a placeholder. Programs write placeholders before they know the number of triangles.
 fn is_placeholder(declared: u32) -> bool {
     matches!(declared, 0 | 0x7fff_ffff | u32::MAX)
 }
@@ -106,8 +106,8 @@ fn is_open(declared: u32, size: Option<u64>) -> bool {
     size.is_none() && is_placeholder(declared)
 }
 
-/// Returns the number of triangles by file size, if the header has a placeholder; `None` if the header's count applies.
-/// For a stream with a placeholder, returns the maximum.
+/// If the header has a placeholder, returns the number of triangles according to the file size, or the maximum for a
+/// stream. Returns `None` if the header's count applies.
 fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
     if is_open(declared, size) {
         return Some(u64::from(u32::MAX));
@@ -118,7 +118,7 @@ fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
     (is_placeholder(declared) && is_whole && count != u64::from(declared)).then_some(count)
 }
 
-/// Returns the number of triangles of a stream that ended.
+/// Returns the number of triangles in a stream that has ended.
 fn settle_open(
     state: &StlBinaryState,
     declared: u32,
@@ -150,9 +150,9 @@ fn note_count(
     warnings.note(options.faults, "wrong-count", Diagnostic::at(name, offset, message))
 }
 
-/// Sends sample positions to a consumer, from up to 1024 locations in the file. This takes about a millisecond, and,
-/// together with the blocks, makes less than one read per 64 KiB. Equally spaced locations might all fall into the
-/// same columns of a grid; multiples of the golden ratio do not.
+/// Sends sample positions to a consumer, from up to 1024 locations in the file. This takes about a millisecond and,
+/// together with the blocks, makes less than one read per 64 KiB. Equally spaced locations might all fall into the same
+/// columns of a grid; multiples of the golden ratio do not.
 fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -> Result<()> {
     const TOGETHER: usize = 32;
     let Some(count) = count.filter(|_| source.is_positioned()) else {
@@ -167,7 +167,7 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
         let room = u128::from(count.saturating_sub(TOGETHER as u64));
         let first = ((u128::from(fraction) * room) >> 64) as u64;
         let at = HEADER_BYTES as u64 + first * FACET_BYTES as u64;
-        // Do not sample data after the last triangle.
+        // Do not sample any data after the last triangle.
         let run = &mut bytes[..TOGETHER.min(count as usize) * FACET_BYTES];
         let have = ask(source, || source.read_at(at, run))?;
         sample.try_reserve(3 * TOGETHER)?;
@@ -176,7 +176,7 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
     consumer.start(KnownPositions::Sample(&sample))
 }
 
-/// Compares the number of triangles read with the declared `count`; returns the number of triangles to keep.
+/// Compares the number of triangles read with the declared `count`. Returns the number of triangles to keep.
 fn settle(
     state: &StlBinaryState,
     count: u64,
@@ -211,7 +211,7 @@ fn settle(
 /// Decodes the triangles in some bytes.
 fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
     bytes.as_chunks::<FACET_BYTES>().0.iter().map(|facet| {
-        // Array reads at constant offsets compile to wide loads; a loop over the twelve numbers does not.
+        // Array reads at constant offsets compile to wide loads, but a loop over the twelve numbers does not.
         let number = |at: usize| f32::from_le_bytes([facet[at], facet[at + 1], facet[at + 2], facet[at + 3]]);
         let values = from_fn(|row| from_fn(|column| number(4 * (3 * row + column))));
         (values, u16::from_le_bytes([facet[48], facet[49]]))
@@ -219,7 +219,7 @@ fn facets(bytes: &[u8]) -> impl Iterator<Item = (StlReadFacet, u16)> + Clone {
 }
 
 impl StlBinaryJob<'_, '_> {
-    /// Returns the bytes of the block's whole triangles, excluding any after the last triangle of the file.
+    /// Returns the bytes of the block's whole triangles, excluding data after the last triangle of the file.
     fn facet_bytes<'a>(&self, slot: &'a StlBinarySlot) -> &'a [u8] {
         let left = self.count.saturating_sub(slot.number.saturating_mul(self.block_facets as u64));
         let max_bytes = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(FACET_BYTES);
@@ -247,7 +247,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
 
     fn take(&self, number: u64, slot: &mut StlBinarySlot) -> Result<bool> {
         slot.number = number;
-        // In a stream, only reading further shows whether data follows; for a file, the size does.
+        // In a stream, only further reading shows whether data follows; for a file, the size shows it.
         let end = if self.blocks.in_order() { self.count + 1 } else { self.count };
         Ok(number.saturating_mul(self.block_facets as u64) < end && self.blocks.take(number, &mut slot.block)?)
     }
@@ -276,7 +276,7 @@ impl ChunkJob for StlBinaryJob<'_, '_> {
     }
 }
 
-/// Error for a file that is too short for its header.
+/// Creates the error for a file that is too short for its header.
 pub(super) fn short(bytes: u64, name: &Arc<str>) -> Error {
     let message = "not an STL file: a binary file has at least 84 bytes, and a text file starts with `solid`";
     fault(name, bytes, message)

@@ -21,14 +21,14 @@ pub(super) type StlReadFacet = [[f32; 3]; 4];
 
 /// Destination of a file's triangles.
 pub(super) struct Facets<'a> {
-    /// Receives the triangles instead of the arrays.
+    /// If present, receives the triangles instead of the arrays.
     consumer: Option<&'a dyn MeshConsumer>,
     positions: Column<[[f32; 3]; 3]>,
     /// Positions in double precision, if the file has them.
     exact: Column<ExactCorners>,
     normals: Column<[f32; 3]>,
     attributes: Column<u16>,
-    /// Whether any attribute so far is not 0. Changed only in the ordered step.
+    /// Whether any attribute so far is not 0. It changes only in the ordered step.
     has_attributes: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Facets<'a> {
 pub(super) struct StlPlaces {
     pub(super) facets: Range<usize>,
     /// Attribute slots of all earlier triangles, to be filled with 0, if these triangles have the first attributes that
-    /// are not 0; otherwise empty.
+    /// are not 0. Otherwise empty.
     gap: Range<usize>,
     has_attributes: bool,
 }
@@ -73,8 +73,8 @@ impl<'a> Facets<'a> {
         self.consumer.is_none()
     }
 
-    /// Reserves slots for `facets`. Must be called in file order. `needs_attributes`: whether any of their attributes
-    /// is not 0.
+    /// Reserves slots for the triangles `facets`. Must be called in file order. `needs_attributes` tells whether any of
+    /// their attributes is not 0.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         if self.consumer.is_some() {
             return Ok(StlPlaces { facets, ..StlPlaces::default() });
@@ -92,7 +92,7 @@ impl<'a> Facets<'a> {
         Ok(places)
     }
 
-    /// Reserves slots for the first `count` triangles, without attributes.
+    /// Reserves slots for the first `count` triangles, except for attributes.
     pub(super) fn reserve(&self, count: usize) -> Result<()> {
         if self.consumer.is_some() {
             return Ok(());
@@ -118,7 +118,7 @@ impl<'a> Facets<'a> {
         let range = || places.facets.clone();
         // SAFETY: `place` reserves each range once and in order, so no other thread uses these slots, by this
         // function's contract. The gap is empty, or it covers all slots before the first chunk with attributes; the
-        // chunks before that one write no attributes.
+        // chunks before it write no attributes.
         unsafe {
             self.positions.write(range(), |slots| fill(slots, facets.clone().map(|([_, a, b, c], _)| [a, b, c])))?;
             self.normals.write(range(), |slots| fill(slots, facets.clone().map(|([normal, ..], _)| normal)))?;
@@ -147,7 +147,7 @@ impl<'a> Facets<'a> {
     /// Returns the bounds of all positions, and the positions in double precision if `has_exact`.
     ///
     /// # Safety
-    /// The slots `0..count` were all reserved and published; if `has_exact`, also in double precision.
+    /// The slots `0..count` were all reserved and published, and if `has_exact`, also in double precision.
     pub(super) unsafe fn take_exact(&mut self, count: usize, has_exact: bool) -> (Option<Bounds>, Vec<[f64; 3]>) {
         let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
         // SAFETY: by this function's contract.
@@ -157,7 +157,7 @@ impl<'a> Facets<'a> {
         }
     }
 
-    /// Returns the scene; it is empty if a consumer received the triangles.
+    /// Returns the scene. It is empty if a consumer received the triangles.
     ///
     /// # Safety
     /// The slots `0..count` were all reserved and published.
@@ -174,8 +174,9 @@ impl<'a> Facets<'a> {
         }
         let has_attributes = self.has_attributes.into_inner();
         let has_exact = !exact.is_empty();
-        // SAFETY: positions and normals of `0..count` were published, by this function's contract. From the first chunk
-        // with attributes on, every chunk writes its own, and the gap of that first chunk covers all earlier slots.
+        // SAFETY: positions and normals of `0..count` were published, by this function's contract. Starting with the
+        // first chunk that has attributes, every chunk writes its own attributes, and the gap of that chunk covers all
+        // earlier slots.
         let mut rest = unsafe {
             FacetArrays {
                 exact,
@@ -184,7 +185,7 @@ impl<'a> Facets<'a> {
                 attributes: if has_attributes { self.attributes.finish(count) } else { Vec::new() },
             }
         };
-        // Backward, so that each triangle is moved once. Most files have one solid.
+        // Backward, so that each triangle is moved once. Most files have only one solid.
         for solid in solids.iter().rev() {
             let facets = match solid.first {
                 0 => std::mem::take(&mut rest),
@@ -209,7 +210,7 @@ impl<'a> Facets<'a> {
     }
 }
 
-/// Triangles of a solid. `attributes` is empty if all attributes of the file are 0.
+/// The triangles of a solid. `attributes` is empty if all attributes of the file are 0.
 #[derive(Default)]
 struct FacetArrays {
     /// Empty if positions have single precision.
@@ -245,12 +246,12 @@ impl StlRoom {
     }
 }
 
-/// Fills all slots. `values` has a value for each; any missing one would become 0.
+/// Fills all slots. `values` must have a value for each slot; a missing value would become 0.
 fn fill<T: Copy + Default>(slots: &mut [MaybeUninit<T>], mut values: impl Iterator<Item = T>) {
     slots.iter_mut().for_each(|slot| _ = slot.write(values.next().unwrap_or_default()));
 }
 
-/// Flattens the positions of triangles, reusing the memory; fails if 32-bit indices cannot address them.
+/// Flattens the positions of triangles in place. Fails if 32-bit indices cannot address them.
 fn flat(positions: Vec<[[f32; 3]; 3]>) -> Result<Vec<[f32; 3]>> {
     let fits = positions.len() < (NONE as usize) / 3;
     fits.then(|| positions.into_flattened()).ok_or_else(too_many)
@@ -260,7 +261,7 @@ pub(super) fn too_many() -> Error {
     Error::new(ErrorKind::Limit, "more than 2^32 - 2 corners")
 }
 
-/// Splits off the values from `at` on.
+/// Splits off the values starting at `at`.
 fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
     let mut end = Vec::new();
     let tail = values.get(at..).unwrap_or_default();
@@ -270,7 +271,7 @@ fn cut<T: Copy>(values: &mut Vec<T>, at: usize) -> Result<Vec<T>> {
     Ok(end)
 }
 
-/// Creates a mesh; triangles share no positions unless they are welded.
+/// Creates a mesh. Triangles share no positions unless they are welded.
 fn mesh(facets: FacetArrays, options: &ParseOptions<StlReadOptions>) -> Result<Mesh> {
     let FacetArrays { exact, positions, normals, attributes } = facets;
     let threads = options.run.worker_threads();
@@ -304,12 +305,12 @@ struct StlWelded {
     corners: Vec<u32>,
 }
 
-/// Welds equal positions, and numbers the welded ones by first appearance.
+/// Welds equal positions. The indices of the welded positions follow the order of first appearance.
 fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<StlWelded> {
     let threads = run.worker_threads();
     let mut numbers = number_rows(positions, None, threads, &run.cancel)?;
     for axis in 0..3 {
-        // Different doubles with the same nearest float differ in their lower 32 bits, unless that float is 0,
+        // Different doubles with the same nearest float differ in their lower 32 bits, unless the float is 0,
         // subnormal, infinite or NaN.
         let bits =
             |shift: u32| move |item: usize| exact.get(item).map(|position| (position[axis].to_bits() >> shift) as u32);
@@ -330,7 +331,7 @@ fn weld(positions: &[[f32; 3]], exact: &[[f64; 3]], run: &RunOptions) -> Result<
     })
 }
 
-/// Gathers values by index; empty if there are no values.
+/// Gathers values by index. The result is empty if there are no values.
 fn picked<T: Copy>(values: &[T], places: &[u32]) -> Result<Vec<T>> {
     let mut picked = Vec::new();
     if !values.is_empty() {
@@ -340,7 +341,7 @@ fn picked<T: Copy>(values: &[T], places: &[u32]) -> Result<Vec<T>> {
     Ok(picked)
 }
 
-/// Fails if the triangles have more positions than the caller's limit, or than 32-bit indices can address.
+/// Fails if the triangles have more positions than the caller's limit or than 32-bit indices can address.
 pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) -> Result<()> {
     let limit = options.limits.elements.min(u64::from(NONE) - 1);
     if count.saturating_mul(3) <= limit {

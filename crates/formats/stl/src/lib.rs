@@ -12,14 +12,16 @@
 //!
 //! Interpretation where programs differ:
 //!
-//! - A file is binary if its size matches the number of triangles in its header, whatever its first word is. Otherwise,
-//!   or if the size is unknown, it is text if its start is text that begins with `solid` or contains the word `facet`.
-//! - Each triangle has three positions of its own, and its normal is a face normal, as in the file. Welding is optional
+//! - A file is binary if its size matches the number of triangles in its header, regardless of its first word. If it
+//!   does not match or is unknown, the file is text if it starts with text that begins with `solid` or contains the
+//!   word `facet`.
+//! - Each triangle has its own three positions, and its normal is a face normal, as in the file. Welding is optional
 //!   ([`polyhaul_model::options::StlReadOptions`]).
 //! - The two bytes after a binary triangle are kept as the face column `attribute`, unless all of them are 0. The
-//!   header becomes a comment. The attributes are byte counts if the triangles, each followed by that many bytes, end
-//!   less than 50 bytes before the end of the file; these bytes are dropped with a warning.
-//! - Text is case-insensitive, and may contain several statements per line and several solids; each solid becomes an
+//!   header becomes a comment. If the triangles, each followed by as many bytes as its attribute says, end less than 50
+//!   bytes before the end of the file, the attributes are byte counts; the bytes after the triangles are dropped with a
+//!   warning.
+//! - Text is case-insensitive and may contain several statements per line and several solids; each solid becomes an
 //!   object. Tabs, NULs and other blank bytes are equivalent to spaces.
 //!
 //! `reader`: detects whether a file is binary or text. `binary`, `ascii`: pipeline jobs. `payload`: attribute bytes.

@@ -17,11 +17,11 @@ enum StlState {
     Loop(usize),
     /// After the loop.
     Closed,
-    /// After an error; the rest of the triangle is ignored.
+    /// After an error. The rest of the triangle is ignored.
     Broken,
 }
 
-/// A triangle, with its corners also in double precision.
+/// A triangle, with its corners in double precision as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct StlTriangle {
     pub(super) facet: StlReadFacet,
@@ -43,7 +43,7 @@ pub(super) enum StlStep {
     Fine,
     /// The triangle is complete.
     Whole(StlTriangle),
-    /// The statement is misplaced or invalid: what was expected.
+    /// The statement is misplaced or invalid. Contains what was expected.
     Wrong(&'static str),
 }
 
@@ -86,7 +86,7 @@ impl Machine {
         self.state = StlState::Begun;
     }
 
-    /// Sets the state after a misplaced or invalid statement; returns what was expected.
+    /// Sets the state after a misplaced or invalid statement. Returns what was expected.
     fn wrong(&mut self, word: &StlWord) -> &'static str {
         let expected = match (self.state, word) {
             (_, StlWord::Broken(expected)) => expected,
@@ -99,7 +99,7 @@ impl Machine {
         match word {
             StlWord::Facet(normal) => self.start_facet(*normal),
             StlWord::Solid(_) | StlWord::EndSolid => self.state = StlState::Outside,
-            // Text between triangles that is not a statement invalidates none of them.
+            // Between triangles, text that is not a statement does not invalidate any triangle.
             StlWord::Broken(_) if self.state == StlState::Outside => {}
             _ => self.state = StlState::Broken,
         }

@@ -1,7 +1,8 @@
-//! Binary STL files that use the attribute as a byte count: each triangle is followed by that many attribute bytes.
+//! Binary STL files that use the attribute as a byte count: as many attribute bytes follow each triangle.
 //!
 //! Most programs store 0 or a color in the attribute. A file with attribute bytes is larger than its triangles. It is
-//! recognized if the triangles and their attribute bytes end less than 50 bytes before the end of the file.
+//! recognized by the fact that the triangles and their attribute bytes end less than 50 bytes before the end of the
+//! file.
 
 use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_bytes::Source;
@@ -36,7 +37,7 @@ impl<'a> FacetBlocks<'a> {
         FacetBlocks { source, block: Vec::new(), start: 0, offset }
     }
 
-    /// Reads the next triangle; `None` if the source ends before the end of the triangle.
+    /// Reads the next triangle. Returns `None` if the source ends before the end of the triangle.
     fn facet(&mut self) -> io::Result<Option<[u8; FACET_BYTES]>> {
         while self.block.len() - self.start < FACET_BYTES {
             self.block.drain(..self.start);
@@ -62,13 +63,13 @@ impl<'a> FacetBlocks<'a> {
         self.start += count.min(pending);
     }
 
-    /// File offset of the next byte to return.
+    /// Returns the file offset of the next byte to return.
     fn at(&self) -> u64 {
         self.offset - (self.block.len() - self.start) as u64
     }
 }
 
-/// Number of attribute bytes after a triangle.
+/// Returns the number of attribute bytes after a triangle.
 fn payload_bytes(facet: &[u8; FACET_BYTES]) -> usize {
     usize::from(u16::from_le_bytes([facet[FACET_BYTES - 2], facet[FACET_BYTES - 1]]))
 }
@@ -92,7 +93,7 @@ impl StlPayload {
                 return Ok(None);
             }
         }
-        // Up to 49 bytes may follow, since some programs end files with a newline.
+        // Up to 49 bytes may follow, because some programs end files with a newline.
         let is_whole = blocks.at() <= size && size - blocks.at() < FACET_BYTES as u64;
         Ok((is_whole && payload.bytes > 0).then_some(payload))
     }
@@ -103,12 +104,12 @@ pub(super) struct BareFacets<'a> {
     header: Vec<u8>,
     blocks: FacetBlocks<'a>,
     facet: [u8; FACET_BYTES],
-    /// Bytes of the triangle that were already returned.
+    /// Number of bytes of the triangle that were already returned.
     taken: usize,
 }
 
 impl<'a> BareFacets<'a> {
-    /// Creates a reader that returns `header`, the header of the source, then the triangles after it.
+    /// Creates a reader that returns `header`, the header of the source, and then the triangles after it.
     pub(super) fn new(source: Source<'a>, header: Vec<u8>) -> BareFacets<'a> {
         let blocks = FacetBlocks::new(source, header.len() as u64);
         BareFacets { header, blocks, facet: [0; FACET_BYTES], taken: FACET_BYTES }

@@ -24,8 +24,8 @@ pub struct StlFound {
     pub threads: usize,
 }
 
-/// Reads binary or text STL, into a model or to a consumer; in the latter case, the scene has no meshes. `garbage`
-/// records data after compressed data.
+/// Reads binary or text STL into a model, or sends it to a consumer. If there is a consumer, the scene has no meshes.
+/// `garbage` records data after compressed data.
 pub fn read(
     source: Source<'_>,
     garbage: Option<Garbage>,
@@ -93,8 +93,8 @@ pub fn fits(head: &[u8], size: Option<u64>) -> bool {
     size.is_some() && size == facets.map(|facets| HEADER_BYTES as u64 + facets * FACET_BYTES as u64)
 }
 
-/// Whether a file with these first bytes is text that starts with `solid`; `size` is the file's size, if known.
-/// A binary file can also start with `solid`, so the size is decisive.
+/// Whether a file with these first bytes is text that starts with `solid`. `size` is the file's size, if known. A
+/// binary file can also start with `solid`, so the size is decisive.
 pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     if fits(head, size) {
         return false;
@@ -104,8 +104,8 @@ pub fn is_text(head: &[u8], size: Option<u64>) -> bool {
     starts_as_text && is_plain(head)
 }
 
-/// Whether bytes can be text, ignoring fillers at the end. Bytes other than ASCII are allowed, since names can have any
-/// encoding.
+/// Whether bytes can be text, ignoring fillers at the end. Bytes other than ASCII are allowed, because names can have
+/// any encoding.
 fn is_plain(head: &[u8]) -> bool {
     let end = head.iter().rposition(|&byte| !is_filler(byte) && !byte.is_ascii_whitespace()).map_or(0, |last| last + 1);
     head[..end].iter().all(|&byte| byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x0b | 0x0c))

@@ -17,7 +17,7 @@ pub(super) struct StlVertex {
 /// Meaning of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StlWord {
-    /// Start of a solid; the range of its name in the text.
+    /// Start of a solid, with the range of its name in the text.
     Solid(Range<u32>),
     /// Start of a triangle, with its normal.
     Facet([f32; 3]),
@@ -26,14 +26,14 @@ pub(super) enum StlWord {
     EndLoop,
     EndFacet,
     EndSolid,
-    /// A comment or a color; text STL defines neither.
+    /// A comment or a color. Text STL defines neither.
     Comment,
-    /// Not an STL statement; what was expected at the token.
+    /// Not an STL statement. Contains what was expected at the token.
     Broken(&'static str),
 }
 
 impl StlWord {
-    /// Whether the following statements do not depend on earlier ones.
+    /// Whether the statements after this one do not depend on earlier statements.
     pub(super) fn starts_anew(&self) -> bool {
         matches!(self, StlWord::Solid(_) | StlWord::Facet(_) | StlWord::EndSolid)
     }
@@ -45,7 +45,7 @@ pub(super) struct StlStatement {
     pub(super) word: StlWord,
     /// Location of the token: offset and length.
     pub(super) token: (u32, u32),
-    /// For a harmless deviation from the format: how the statement was read.
+    /// If the statement deviates harmlessly from the format, how it was read.
     pub(super) habit: Option<&'static str>,
 }
 
@@ -58,7 +58,7 @@ fn after_word<'t>(text: &'t [u8], word: &[u8]) -> Option<&'t [u8]> {
     start.eq_ignore_ascii_case(word).then_some(rest)
 }
 
-/// Iterator over the statements of a text.
+/// Iterator over the statements in a text.
 pub(super) struct Statements<'a> {
     text: &'a [u8],
     at: usize,
@@ -69,12 +69,12 @@ impl<'a> Statements<'a> {
         Statements { text, at: 0 }
     }
 
-    /// Iterates over the statements on a line of a text; locations are relative to the text's start.
+    /// Iterates over the statements on one line of a text. Locations are relative to the start of the text.
     pub(super) fn of_line(text: &'a [u8], line: Range<usize>) -> Self {
         Statements { text: text.get(..line.end).unwrap_or(text), at: line.start }
     }
 
-    /// Offset of the next statement, or of the blanks before it.
+    /// Returns the offset of the next statement, or of the blanks before it.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -87,7 +87,7 @@ impl<'a> Statements<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// Returns the next token on this line; empty if there is none.
+    /// Returns the next token on this line. The token is empty if there is none.
     #[inline]
     fn token(&mut self) -> &'a [u8] {
         while self.byte().is_some_and(Self::is_blank) {
@@ -100,12 +100,12 @@ impl<'a> Statements<'a> {
         &self.text[start..self.at]
     }
 
-    /// Returns the location of the token just read.
+    /// Returns the location of the token that was just read.
     fn span(&self, token: &[u8]) -> (u32, u32) {
         ((self.at - token.len()) as u32, token.len() as u32)
     }
 
-    /// Returns the rest of the line without surrounding blanks.
+    /// Returns the rest of the line, excluding blanks around it.
     fn rest_of_line(&mut self) -> Range<u32> {
         let start = self.at;
         let rest = &self.text[start..];
@@ -116,7 +116,8 @@ impl<'a> Statements<'a> {
         (start + blank) as u32..(start + blank + line.trim_ascii().len()) as u32
     }
 
-    /// Returns the name of a solid: the rest of the line, or only the text before the first triangle on the line.
+    /// Returns the name of a solid: the rest of the line, or, if a triangle starts on the line, only the text before
+    /// it.
     fn name(&mut self) -> Range<u32> {
         const FACET: &[u8] = b"facet normal ";
         let start = self.at;
@@ -131,7 +132,7 @@ impl<'a> Statements<'a> {
         name.start.min(end as u32)..end as u32
     }
 
-    /// Parses three numbers; fails with the location of a token that is not a number.
+    /// Parses three numbers. Fails with the location of the first token that is not a number.
     fn numbers(&mut self) -> Result<StlVertex, (u32, u32)> {
         let mut vertex = StlVertex::default();
         for axis in 0..3 {
@@ -153,7 +154,7 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Parses the start of a triangle after `facet`. Some programs omit the normal.
+    /// Parses the start of a triangle, after `facet`. Some programs omit the normal.
     fn facet(&mut self, token: (u32, u32)) -> StlStatement {
         let start = self.at;
         let next = self.token();
@@ -187,7 +188,7 @@ impl<'a> Statements<'a> {
         StlStatement { word, token, habit: Some("the rest of the line is skipped") }
     }
 
-    /// Parses `end` and the next word as one keyword, for example `end loop`.
+    /// Parses `end` and the next word as one keyword, as in `end loop`.
     fn end(&mut self, token: (u32, u32)) -> StlStatement {
         let next = self.token();
         let span = self.span(next);
@@ -203,8 +204,8 @@ impl<'a> Statements<'a> {
         }
     }
 
-    /// Parses a statement whose first word is not a keyword of the format: a comment, a color, or joined or split
-    /// keywords.
+    /// Parses a statement whose first word is not a keyword of the format: a comment, a color, or keywords that are
+    /// joined or split.
     fn unusual(&mut self, word: &[u8], token: (u32, u32)) -> StlStatement {
         let apart = Some("read as two words");
         if is_comment(word) {

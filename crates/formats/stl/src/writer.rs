@@ -48,7 +48,7 @@ pub fn write(job: &StlJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
 fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| homes(job.parts).map(|part| count(part.mesh) as u64).sum::<u64>();
     let is_blenders = job.options.scene.dialect == Dialect::Blender;
-    // Blender's exporter computes normals and drops stored ones, even those of faces.
+    // Blender's exporter computes normals and drops stored normals, even face normals.
     let by_corner = |mesh: &Mesh| {
         let is_kept = mesh.normal_domain == Domain::Face && !is_blenders;
         if is_kept { 0 } else { mesh.normals.len() }
@@ -95,7 +95,8 @@ fn is_attribute(column: &Column) -> bool {
     column.name == "attribute" && column.offsets.is_none() && matches!(column.values, Values::U16(_))
 }
 
-/// Returns the header of the file that the scene was read from, if the first comment still equals its text.
+/// Returns the header of the file that the scene was read from, if the first comment still equals the text of that
+/// header.
 fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     let Some(&header) = scene.header.first_chunk().filter(|_| scene.header.len() == HEADER_BYTES - 4) else {
         return Ok(None);
@@ -104,8 +105,8 @@ fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     Ok(is_same.then_some(header))
 }
 
-/// Formats the header of a binary file: the original header or the first comment, truncated to fit, then the number of
-/// triangles.
+/// Formats the header of a binary file: the original header or the first comment, truncated to fit, followed by the
+/// number of triangles.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
@@ -114,7 +115,7 @@ fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     }
     let default_title = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
     let comment = scene.comments.first().map_or(default_title, String::as_str);
-    // A header that starts with `solid` would make many readers take the file for text.
+    // A header that starts with `solid` would make many readers interpret the file as text.
     let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
     let title = if is_word { default_title } else { comment };
     let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
@@ -147,7 +148,7 @@ impl<'a> StlPiece<'a> {
         StlPiece { part, normals, attributes: attributes(part.mesh), is_blenders, start }
     }
 
-    /// Computes the normals and positions of up to [`BATCH`] triangles: `faces` of the mesh.
+    /// Computes the normals and positions of up to [`BATCH`] triangles, the faces `faces` of the mesh.
     fn facets(&self, faces: Range<usize>, facets: &mut [StlWrittenFacet; BATCH]) {
         let mesh = self.part.mesh;
         let frame = &self.part.frame;
@@ -155,7 +156,7 @@ impl<'a> StlPiece<'a> {
         let position = |corner: u32| positions.get(corner as usize).copied().unwrap_or_default();
         let corners = mesh.faces.corner_positions.get(3 * faces.start..3 * faces.end).unwrap_or_default();
         for (facet, &[a, b, c]) in facets.iter_mut().zip(corners.as_chunks::<3>().0) {
-            // One by one: `map` on arrays is slower.
+            // One by one, because `map` on arrays is slower.
             facet[1] = position(a);
             facet[2] = position(b);
             facet[3] = position(c);
@@ -193,7 +194,7 @@ impl<'a> StlPiece<'a> {
     }
 }
 
-/// Returns the unit normal of a triangle; zero if its area is 0 or not finite.
+/// Returns the unit normal of a triangle. It is zero if the area of the triangle is 0 or not finite.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let [a, b, c] = [a, b, c].map(wide);
     let normal = cross(subtract(b, a), subtract(c, a));
@@ -202,8 +203,8 @@ fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     if length > 0.0 && length.is_finite() { normal.map(|part| (part / length + 0.0) as f32) } else { [0.0; 3] }
 }
 
-/// Returns the unit normal, bit-identical to Blender's: computed in f32, in Blender's order of operations, and zero for
-/// small triangles.
+/// Returns the unit normal with exactly the bits that Blender computes: in f32, in Blender's order of operations, and
+/// zero for small triangles.
 fn blenders_normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
     let normal = cross(subtract(a, b), subtract(b, c));
     let square = dot(normal, normal);
@@ -287,7 +288,8 @@ impl StlPageSlot {
         Ok(())
     }
 
-    /// Writes triangles as text; before the first and after the last ones of a solid, also its `solid` and `endsolid`.
+    /// Writes triangles as text. Before the first triangle of a solid, also writes its `solid` line, and after the last
+    /// one its `endsolid` line.
     fn lines(&mut self, piece: &StlPiece<'_>, range: Range<usize>, options: &SceneWriteOptions) -> Result<()> {
         let name = name(&piece.part.object.name);
         let is_solid = options.dialect == Dialect::Common;
@@ -319,7 +321,7 @@ impl StlPageSlot {
     }
 }
 
-/// Replaces control characters, since with them the file would not be recognized as text.
+/// Replaces control characters, because a file with such characters would not be recognized as text.
 fn name(name: &str) -> Cow<'_, str> {
     if name.contains(|c: char| c.is_ascii_control()) {
         names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
@@ -342,7 +344,7 @@ struct StlText {
     outer: &'static [u8],
     vertex: &'static [u8],
     end: &'static [u8],
-    /// Text after each line of numbers, including the start of the next one.
+    /// Text after each line of numbers, including the start of the next line.
     ends: [&'static [u8]; 4],
     /// Whether to use Blender's number notation.
     is_blenders: bool,
@@ -371,7 +373,7 @@ macro_rules! stl_text {
 const COMMON: StlText = stl_text!("  outer loop\n", "    vertex ", "  endloop\nendfacet\n", false);
 const BLENDER: StlText = stl_text!(" outer loop\n", "  vertex ", " endloop\nendfacet\n", true);
 
-/// Writes triangles with the fewest digits that read back as the same numbers.
+/// Writes triangles with the minimum number of digits that read back as the same numbers.
 fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Result<()> {
     let lines = NumberLines::new(3, b' ', form.ends).python(form.is_blenders);
     let numbers = facets.as_flattened().as_flattened();
@@ -384,15 +386,16 @@ fn shortest(text: &mut Out, facets: &[StlWrittenFacet], form: &StlText) -> Resul
         }
         written += page.shortest_lines(&lines, written, &numbers[written..]);
         if is_between(written) {
-            // The text after a triangle includes the start of the next one, which may be missing or on another page.
+            // The text after a triangle includes the start of the next triangle, which may be on another page or may
+            // not exist.
             page.truncate(page.len() - NORMAL.len());
         }
         written == numbers.len()
     })
 }
 
-/// Writes a triangle whose positions have double precision. `normal_of_face` is its normal in single precision; unless
-/// the piece has stored normals, the normal is computed from the exact positions instead.
+/// Writes a triangle whose positions have double precision. `normal_of_face` is its normal in single precision. If the
+/// piece has no stored normals, the normal is computed from the exact positions instead.
 fn exact_lines(
     text: &mut Out,
     piece: &StlPiece<'_>,
@@ -407,7 +410,7 @@ fn exact_lines(
     let [a, ..] = corners;
     let normal_of_face = match piece.normals {
         Some(_) => *normal_of_face,
-        // Relative to a corner, floats suffice.
+        // Relative to a corner, the precision of floats suffices.
         None => normal(corners.map(|corner| subtract(corner, a).map(|part| part as f32))),
     };
     text.whole(|page| {
@@ -430,7 +433,7 @@ fn exact_lines(
     })
 }
 
-/// Writes three numbers separated by spaces.
+/// Writes three numbers, separated by spaces.
 fn separated<T>(page: &mut Page<'_>, parts: [T; 3], mut write: impl FnMut(&mut Page<'_>, T)) {
     for (at, part) in parts.into_iter().enumerate() {
         if at > 0 {

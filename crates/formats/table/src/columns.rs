@@ -1,4 +1,4 @@
-//! Final columns of a table, into which the values of chunks are copied.
+//! The final columns of a table, into which the values of chunks are copied.
 
 use super::head::TableHead;
 use super::parse::TableParsed;
@@ -17,17 +17,18 @@ use std::ops::Range;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Grid values converted per block before they are scattered to columns: 8 KiB of f64s, which stay in the L1 cache.
+/// Number of grid values that are converted together before they are scattered to columns: 8 KiB of f64s, which stay in
+/// the L1 cache.
 const GRID_BLOCK: usize = 1024;
 
 /// Memory layout of a table's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// An array per column.
+    /// One array per column.
     Columns,
-    /// An array per column; positions and normals are f64s, because their digits decide the precision of a mesh.
+    /// One array per column. Positions and normals are f64s, because their digits determine the precision of a mesh.
     Points,
-    /// One array, row by row.
+    /// A single array, row by row.
     Rows,
 }
 
@@ -37,35 +38,35 @@ pub(super) struct TableColumns {
     /// Number of columns.
     pub(super) count: usize,
     arrays: Vec<TableTarget>,
-    /// Whether to count integers that a float array rounds: not if the caller requested floats.
+    /// Whether to count integers that a float array rounds. They are not counted if the caller requested floats.
     counts_rounded: bool,
 }
 
 /// An array that chunks fill.
 enum TableTarget {
     Typed(TypedColumn),
-    /// Integers, followed by the bits of floats from the first chunk with floats on.
+    /// Integers, followed, from the first chunk with floats on, by the bits of floats.
     Auto(Column<i64>),
 }
 
-/// The values of a chunk for one array: every `step`-th, from `first` on.
+/// The values of a chunk for one array: every `step`-th value, starting at `first`.
 #[derive(Clone, Copy)]
 struct TableColumnsLane {
     first: usize,
     step: usize,
 }
 
-/// Storage form of each array, determined in order.
+/// The form in which each array is stored, determined in order.
 #[derive(Default)]
 pub(super) struct ArrayForms(Vec<ArrayForm>);
 
-/// Storage form of an array.
+/// The form in which an array is stored.
 #[derive(Clone, Default)]
 struct ArrayForm {
-    /// Index of the first value stored as a float.
+    /// Index of the first value that is stored as a float.
     floats_from: Option<usize>,
-    /// Ranges of values before `floats_from` that are stored as u64s, because one of the values in each range does not
-    /// fit in an i64.
+    /// Ranges of values before `floats_from` that are stored as u64s, because a value in each range does not fit in an
+    /// i64.
     unsigned: Vec<Range<usize>>,
     /// Number of integers that were rounded to floats.
     rounded: u64,
@@ -81,7 +82,7 @@ impl TableColumns {
     pub(super) fn new(head: &TableHead, layout: Layout, types: &ColumnTypes) -> Result<TableColumns> {
         let kinds = match layout {
             Layout::Columns | Layout::Points => &head.kinds[..],
-            // All columns have one type: `reader::read` ensures that.
+            // All columns have the same type, which `reader::read` ensures.
             Layout::Rows => head.kinds.get(..1).unwrap_or_default(),
         };
         let mut arrays = Vec::new();
@@ -91,7 +92,7 @@ impl TableColumns {
         Ok(TableColumns { layout, count: head.columns(), arrays, counts_rounded: *types == ColumnTypes::Auto })
     }
 
-    /// Number of values per row in an array.
+    /// Returns the number of values per row in an array.
     fn width(&self) -> usize {
         match self.layout {
             Layout::Columns | Layout::Points => 1,
@@ -104,7 +105,7 @@ impl TableColumns {
         self.arrays.iter().try_for_each(|array| array.reserve(rows.saturating_mul(self.width())))
     }
 
-    /// Determines which arrays store the values of the chunk that starts at `row` as floats; writes the result to
+    /// Determines which arrays store the values of the chunk that starts at `row` as floats. Writes the result to
     /// `is_float`.
     pub(super) fn settle(
         &self,
@@ -127,7 +128,7 @@ impl TableColumns {
             };
             let wide = self.wide_column(array, parsed);
             if !has_floats && form.floats_from.is_none() && wide.has_unsigned {
-                // No type can hold both negative integers and integers above `i64::MAX`.
+                // No integer type can hold both negative integers and integers above `i64::MAX`.
                 has_floats = wide.has_negative;
                 if !has_floats {
                     let end = row + parsed.row_count;
@@ -146,7 +147,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Returns the statistics of the wide integers that a chunk has for an array.
+    /// Returns the statistics of a chunk's wide integers in an array.
     fn wide_column(&self, array: usize, parsed: &TableParsed) -> WideColumn {
         let columns = &parsed.wide_columns;
         match self.layout {
@@ -155,7 +156,7 @@ impl TableColumns {
         }
     }
 
-    /// Returns the lane of a chunk's values that belong to an array.
+    /// Returns the lane with the values of a chunk that belong to an array.
     fn lane(&self, array: usize) -> TableColumnsLane {
         match self.layout {
             Layout::Columns | Layout::Points => TableColumnsLane { first: array, step: self.count },
@@ -163,10 +164,10 @@ impl TableColumns {
         }
     }
 
-    /// Copies the values of a chunk to `rows`.
+    /// Copies the values of a chunk into `rows`.
     ///
     /// # Safety
-    /// No other thread uses the slots of `rows`, and `parsed` has as many rows.
+    /// No other thread uses the slots of `rows`, and `parsed` has the same number of rows.
     pub(super) unsafe fn publish(
         &self,
         rows: Range<usize>,
@@ -179,8 +180,8 @@ impl TableColumns {
         let count = rows.len() * self.count;
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = self.lane(number);
-            // SAFETY: the slots of `rows` belong to this chunk alone, by this function's contract; `range` is those
-            // rows of the array.
+            // SAFETY: only this chunk uses the slots of `rows`, by this function's contract; `range` is these rows of
+            // the array.
             unsafe {
                 match array {
                     TableTarget::Typed(TypedColumn::F32(column)) if f32s => {
@@ -194,10 +195,10 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Converts the values of a grid chunk into the columns, without a copy if there is only one array.
+    /// Converts the values of a grid chunk into the columns. If there is only one array, they are not copied.
     ///
     /// # Safety
-    /// No other thread uses the slots of `rows`, and `grid` has as many rows.
+    /// No other thread uses the slots of `rows`, and `grid` has the same number of rows.
     pub(super) unsafe fn publish_grid(&self, rows: Range<usize>, padded: &[u8], grid: &Grid) -> Result<()> {
         let step = match self.arrays.len() {
             0 | 1 => rows.len(),
@@ -207,7 +208,7 @@ impl TableColumns {
         while row < rows.end {
             let end = rows.end.min(row + step);
             let first = (row - rows.start) * self.count;
-            // SAFETY: `row..end` is a part of `rows`, whose slots belong to this chunk alone, by this function's
+            // SAFETY: `row..end` is a part of `rows`, and only this chunk uses the slots of `rows`, by this function's
             // contract.
             unsafe {
                 match &self.arrays[..] {
@@ -220,7 +221,7 @@ impl TableColumns {
         Ok(())
     }
 
-    /// Converts a block of rows, whose values start at `first`, and scatters them to the columns.
+    /// Converts a block of rows, whose values start at `first`, and scatters the values to the columns.
     ///
     /// # Safety
     /// No other thread may use the slots of `rows`, which have at most [`GRID_BLOCK`] values.
@@ -237,7 +238,7 @@ impl TableColumns {
         for (number, array) in self.arrays.iter().enumerate() {
             let lane = TableColumnsLane { first: number, step: self.count };
             let rows = rows.clone();
-            // SAFETY: the slots belong to this chunk alone, by this function's contract. A grid is only parsed if all
+            // SAFETY: only this chunk uses the slots, by this function's contract. A grid is parsed only if either all
             // columns are f32s or none is (`is_fit` in `parse.rs`), so all values for these arrays were just written.
             unsafe {
                 match array {
@@ -267,14 +268,15 @@ impl TableColumns {
         let mut forms = forms.0.into_iter();
         for array in self.arrays {
             let form = forms.next().unwrap_or_default();
-            // SAFETY: an array has `width` values per row, so `count` were written, by this function's contract.
+            // SAFETY: an array has `width` values per row, so `count` values were written, by this function's contract.
             try_push(&mut finished, unsafe { array.finish(count, form, run) }, "columns")?;
         }
         Ok(finished)
     }
 }
 
-/// Internal error: the values of grids have decimal points, so the parser creates no grid with integer columns.
+/// Creates the internal error for floats in integer columns. It cannot occur: the values of grids have decimal points,
+/// so the parser creates no grid if there are integer columns.
 fn no_floats() -> Error {
     Error::new(ErrorKind::Internal, "an integer column cannot store floats")
 }
@@ -289,7 +291,7 @@ impl TableTarget {
         }
     }
 
-    /// Whether the type of the array is a float type from the start.
+    /// Whether the array has a float type from the start.
     fn is_float(&self) -> bool {
         matches!(self, TableTarget::Typed(TypedColumn::F32(_) | TypedColumn::F64(_)))
     }
@@ -314,13 +316,13 @@ impl TableTarget {
         is_float: bool,
     ) -> Result<()> {
         let column = match self {
-            // SAFETY: the slots of `range` belong to this chunk alone, by this function's contract.
+            // SAFETY: only this chunk uses the slots of `range`, by this function's contract.
             TableTarget::Typed(column) => unsafe {
                 return with_column!(column, column => column.write(range, |slots| lane.put(slots, values, wides)));
             },
             TableTarget::Auto(column) => column,
         };
-        // SAFETY: the slots of `range` belong to this chunk alone, by this function's contract.
+        // SAFETY: only this chunk uses the slots of `range`, by this function's contract.
         unsafe {
             if is_float {
                 column.write(range, |slots| lane.fill(slots, values, |value| value.to_bits() as i64))
@@ -330,12 +332,12 @@ impl TableTarget {
         }
     }
 
-    /// Converts the values of a grid, from `first` on, into the slots of `range`.
+    /// Converts the values of a grid, starting at `first`, into the slots of `range`.
     ///
     /// # Safety
     /// No other thread uses the slots of `range`.
     unsafe fn write_grid(&self, range: Range<usize>, padded: &[u8], first: usize, grid: &Grid) -> Result<()> {
-        // SAFETY: the slots of `range` belong to this chunk alone, by this function's contract.
+        // SAFETY: only this chunk uses the slots of `range`, by this function's contract.
         unsafe {
             match self {
                 TableTarget::Typed(TypedColumn::F32(column)) => {
@@ -346,8 +348,8 @@ impl TableTarget {
                 }
                 TableTarget::Auto(column) => column.write(range, |out| {
                     const { assert!(align_of::<i64>() == align_of::<f64>()) };
-                    // SAFETY: `out` is a slice of as many `MaybeUninit<i64>`s, which have the size of f64s and, as
-                    // checked above, their alignment. Any bits are valid in a `MaybeUninit`.
+                    // SAFETY: `out` is a slice of the same number of `MaybeUninit<i64>`s, which have the size of f64s
+                    // and, as checked above, their alignment. Any bits are valid in a `MaybeUninit`.
                     let out = slice::from_raw_parts_mut(out.as_mut_ptr().cast(), out.len());
                     grid.f64s(padded, first, out);
                 }),
@@ -371,7 +373,7 @@ impl TableTarget {
 
 /// A number that a column stores.
 trait TableStored: Copy {
-    /// Converts an f64, exactly except for f32.
+    /// Converts an f64. The conversion is exact, except for f32.
     fn from_f64(value: f64) -> Self;
     /// Converts an integer that fits.
     fn of_wide(wide: i128) -> Self;
@@ -393,7 +395,7 @@ fn finished_auto(values: Vec<i64>, form: ArrayForm, run: &RunOptions) -> Finishe
     FinishedArray { values: Values::F64(values.into()), rounded: rounded + newly_rounded }
 }
 
-/// Whether there is a negative value outside of the ascending ranges `unsigned`.
+/// Whether there is a negative value outside the ranges `unsigned`, which are ascending.
 fn has_negative(values: &[i64], unsigned: &[Range<usize>]) -> bool {
     let starts = std::iter::once(0).chain(unsigned.iter().map(|range| range.end));
     let ends = unsigned.iter().map(|range| range.start).chain([values.len()]);
@@ -415,8 +417,8 @@ macro_rules! stored {
 }
 stored!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
 
-/// Converts values to floats in place: integers up to `from`, then the bits of floats. The integers in `unsigned` are
-/// u64s. Also returns the number of integers that were rounded.
+/// Converts values to floats in place: integers up to `from`, followed by the bits of floats. The integers in
+/// `unsigned` are u64s. Also returns the number of integers that were rounded.
 fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &RunOptions) -> (Vec<f64>, u64) {
     let is_rounded_signed = |exact: i64, nearest: f64| nearest as i128 != i128::from(exact);
     let signed = |bits: i64| {
@@ -438,8 +440,8 @@ fn floats(mut values: Vec<i64>, from: usize, unsigned: &[Range<usize>], run: &Ru
     (as_bits(values), rounded)
 }
 
-/// Replaces integers by the bits of floats; `nearest` returns the float and whether it is rounded. Returns the number
-/// of rounded ones.
+/// Replaces integers with the bits of floats. `nearest` returns the float and whether it is rounded. Returns the number
+/// of integers that were rounded.
 fn convert(integers: &mut [i64], run: &RunOptions, nearest: impl Fn(i64) -> (f64, bool) + Sync) -> u64 {
     /// Values per parallel step.
     const PIECE: usize = 1 << 16;
@@ -468,16 +470,16 @@ impl TableWord for f64 {}
 fn as_bits<T: TableWord>(values: Vec<i64>) -> Vec<T> {
     const { assert!(align_of::<i64>() == align_of::<T>() && size_of::<i64>() == size_of::<T>()) };
     let mut values = ManuallyDrop::new(values);
-    // SAFETY: pointer, length and capacity are those of a vector that `ManuallyDrop` does not free. Both types have the
+    // SAFETY: pointer, length and capacity come from a vector that `ManuallyDrop` does not free. Both types have the
     // same size and alignment, as checked above; all bits are valid for a `TableWord`.
     unsafe { Vec::from_raw_parts(values.as_mut_ptr().cast(), values.len(), values.capacity()) }
 }
 
 impl TableColumnsLane {
-    /// Fills all slots with the values of the lane.
+    /// Fills all slots with values of the lane.
     fn fill<S: Copy, T>(self, slots: &mut [MaybeUninit<T>], values: &[S], convert: impl Fn(S) -> T) {
         let values = values.get(self.first..).unwrap_or_default();
-        // One loop per common number of columns, which the compiler unrolls.
+        // One loop for each common number of columns, so that the compiler unrolls it.
         match self.step {
             1 => fill_with(slots, values.iter(), convert),
             2 => fill_with(slots, values.iter().step_by(2), convert),
@@ -486,7 +488,7 @@ impl TableColumnsLane {
         }
     }
 
-    /// Fills all slots, then overwrites those of integers that may not be exact as f64s.
+    /// Fills all slots, then overwrites the slots of integers that f64 may not represent exactly.
     fn put<T: TableStored>(self, slots: &mut [MaybeUninit<T>], values: &[f64], wides: &[Wide]) {
         self.fill(slots, values, T::from_f64);
         for wide in wides {

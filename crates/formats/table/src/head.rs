@@ -1,4 +1,4 @@
-//! Detects the format of a table from its first lines: the separator, the names, the number of columns.
+//! Detects the format of a table from its first lines: the separator, the names, and the number of columns.
 //!
 //! Lines are examined sequentially, across chunks, until the first row of data.
 
@@ -26,26 +26,26 @@ pub(super) struct TableHead {
     pub(super) grammar: Grammar,
     /// Number of fields per row.
     pub(super) field_count: usize,
-    /// Indices of the kept fields, in the order of the columns.
+    /// Index of the field for each column.
     pub(super) kept: Vec<usize>,
-    /// Whether all fields are kept, in their order.
+    /// Whether all fields are kept, in their original order.
     pub(super) keeps_all: bool,
     /// Types of the kept columns.
     pub(super) kinds: Vec<TableHeadKind>,
-    /// Name of each kept column; empty without a header.
+    /// Name of each kept column. The names are empty if there is no header.
     pub(super) names: Vec<String>,
     pub(super) missing: MissingValue,
-    /// Byte range of the first row in the file, if it might have been names; otherwise empty.
+    /// Byte range in the file of the first row if it might have been names; otherwise empty.
     pub(super) first_row: Range<u64>,
 }
 
 impl TableHead {
-    /// Number of kept columns.
+    /// Returns the number of kept columns.
     pub(super) fn columns(&self) -> usize {
         self.kept.len()
     }
 
-    /// Whether all columns are f32s: then values are never stored in a larger type.
+    /// Whether all columns are f32s, in which case values are never stored in a larger type.
     pub(super) fn is_f32(&self) -> bool {
         self.kinds.iter().all(|kind| *kind == TableHeadKind::F32)
     }
@@ -57,19 +57,19 @@ pub(super) struct TableFinder<'o> {
     options: &'o ParseOptions<TableReadOptions>,
     layout: Layout,
     comment: Vec<u8>,
-    /// Number of line ends so far.
+    /// Number of line endings so far.
     lines: u64,
     /// The line with the names, and its location.
     header: Option<(Vec<u8>, Diagnostic)>,
-    /// Names whose last quote is still open, from one or more lines, and their location.
+    /// Lines with names whose last quote is still open, and their location.
     open: Option<(Vec<u8>, Place)>,
-    /// The last line if it is a comment, and its location.
+    /// The last line, if it is a comment, and its location.
     last_comment: Option<(Vec<u8>, Diagnostic)>,
-    /// Separator stated in a spreadsheet's line `sep=`.
+    /// The separator that a line `sep=` of a spreadsheet states.
     stated: Option<Separator>,
     /// Text of comment lines.
     pub(super) comments: Vec<String>,
-    /// Number of points that the file declares, and its location.
+    /// Number of points that the file declares, and the location of this number.
     pub(super) declared: Option<(u64, Place)>,
 }
 
@@ -84,7 +84,7 @@ impl TableLine<'_> {
         let mut place = self.place.clone();
         place.column = place.column.map(|column| column + field.start as u64);
         place.offset = place.offset.map(|offset| offset + field.start as u64);
-        // Quoted names can continue on the next line, which is not shown.
+        // Quoted names can continue on the next line. That line is not shown.
         let (end, _) = line_end(self.bytes, 0);
         let excerpt = Some(Excerpt::of_line(&self.bytes[..end], field.start.min(end)..field.end.min(end)));
         Diagnostic { place, excerpt, ..Diagnostic::new(message) }
@@ -120,21 +120,21 @@ fn has_position(names: &[u8], grammar: &Grammar) -> bool {
     scene::POSITION.into_iter().all(has)
 }
 
-/// Whether a field starts like a number, as `3.O` does.
+/// Whether a field starts like a number, as in `3.O`.
 fn starts_as_number(field: &[u8]) -> bool {
     field.iter().find(|byte| !b"+-.".contains(byte)).is_some_and(u8::is_ascii_digit)
 }
 
-/// Whether a field is empty or a word for a missing value.
+/// Whether a field is empty or a word that stands for a missing value.
 fn is_missing(field: &[u8]) -> bool {
     const WORDS: [&str; 4] = ["na", "n/a", "null", "none"];
     let is_word = |word: &str| field.eq_ignore_ascii_case(word.as_bytes());
     field.is_empty() || WORDS.into_iter().any(is_word) || spreadsheet_error(field) == field.len()
 }
 
-/// Replaces the mark before the first name, which shows that the line is not a row, with spaces: `//` as in `//X Y Z`
-/// of CloudCompare, or `#` or `%` if it does not start comments. Keeps the mark if it is itself a name: if there are as
-/// many names as the row has values, `row_count`, only with the mark.
+/// Replaces the mark before the first name, which shows that the line is not a row, with spaces. The mark is `//`, as
+/// in CloudCompare's `//X Y Z`, or `#` or `%` if it does not start comments. Keeps the mark if it is itself a name: if
+/// there are as many names as values per row (`row_count`) only when the mark counts as a name.
 fn unmarked<'l>(line: &'l [u8], grammar: &Grammar, row_count: Option<usize>) -> Result<Cow<'l, [u8]>> {
     let start = line.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
     let mark = [&b"//"[..], b"#", b"%"].into_iter().find(|mark| line[start..].starts_with(mark));
@@ -190,8 +190,8 @@ impl<'o> TableFinder<'o> {
         })
     }
 
-    /// Parses the lines of a text, which is at `offset` in the file. Returns the head and the start of the first row,
-    /// or `None` if the text has no row.
+    /// Parses the lines of a text, which is at `offset` in the file. Returns the head and the start of the first row.
+    /// Returns `None` if the text has no row.
     pub(super) fn feed(
         &mut self,
         text: &[u8],
@@ -228,8 +228,8 @@ impl<'o> TableFinder<'o> {
         self.head(None, warnings)
     }
 
-    /// Returns whether a line is part of quoted names, which can contain line breaks; if it completes them, they become
-    /// the header.
+    /// Returns whether a line is part of quoted names, which can contain line breaks. If the line completes the names,
+    /// they become the header.
     fn continues(&mut self, line: &TableLine<'_>, warnings: &mut Warnings) -> Result<bool> {
         let (mut bytes, place) = match self.open.take() {
             Some((mut bytes, place)) => {
@@ -259,7 +259,7 @@ impl<'o> TableFinder<'o> {
         Ok(true)
     }
 
-    /// Reports the unterminated quote of a header.
+    /// Reports the unterminated quote in a header.
     fn refuse_open(&mut self, bytes: &[u8], place: Place, warnings: &mut Warnings) -> Result<()> {
         let (end, _) = line_end(bytes, 0);
         let line = TableLine { bytes: &bytes[..end], place };
@@ -267,7 +267,7 @@ impl<'o> TableFinder<'o> {
         self.head(None, warnings).map(|_| ())
     }
 
-    /// Whether a line may be the first of several with names, because it ends within quotes.
+    /// Whether a line may be the first of several lines with names, because it ends within quotes.
     fn opens_quote(&self, line: &[u8]) -> bool {
         let may_have_names = self.header.is_none() && self.options.own.header != TableHeader::Absent;
         let is_comment = || self.grammar(Separator::Blanks).comment(line).is_some();
@@ -285,7 +285,7 @@ impl<'o> TableFinder<'o> {
         Grammar { separator, comment: self.comment.clone(), splits_tokens: self.options.own.is_numpy }
     }
 
-    /// Returns whether a line is the first row of data; stores names, comments and counts.
+    /// Returns whether a line is the first row of data. Otherwise, stores its names, comment or count.
     fn is_row(&mut self, line: &TableLine<'_>) -> Result<bool> {
         let bare = self.grammar(Separator::Blanks);
         let last_comment = self.last_comment.take();
@@ -330,7 +330,7 @@ impl<'o> TableFinder<'o> {
         Ok(!is_header)
     }
 
-    /// Returns the separator that a spreadsheet states in the first line: `sep=;`.
+    /// Returns the separator that a spreadsheet states in the first line, as in `sep=;`.
     fn stated_separator(&self, line: &[u8]) -> Option<Separator> {
         let is_first = self.lines == self.options.own.skip_lines + 1 && self.options.own.delimiter.is_none();
         let bare = line.strip_prefix(b"\"").map_or(line, |rest| rest.strip_suffix(b"\"").unwrap_or(rest));
@@ -344,15 +344,15 @@ impl<'o> TableFinder<'o> {
         }
     }
 
-    /// Whether a lone integer can be the number of points: at the start of a point file, or after the names of point
-    /// columns, as CloudCompare writes it.
+    /// Whether an integer on its own line can be the number of points: at the start of a point file, or after the names
+    /// of point columns, where CloudCompare writes it.
     fn may_be_count(&self, last_comment: Option<&[u8]>) -> Result<bool> {
         let is_expected = match self.header.as_ref().map(|(names, _)| &names[..]).or(last_comment) {
             _ if self.declared.is_some() => false,
             _ if self.header.is_none() && self.is_points() => true,
             None => false,
             Some(names) => {
-                // A tab may also be part of the white space between fields.
+                // A tab may also be a part of the white space between fields.
                 let grammars = [self.separator(names), Separator::Blanks].map(|separator| self.grammar(separator));
                 let mut has_any = false;
                 for grammar in &grammars {
@@ -364,7 +364,7 @@ impl<'o> TableFinder<'o> {
         Ok(is_expected)
     }
 
-    /// Returns the separator set by the caller or the format.
+    /// Returns the separator that the caller, the file or the format sets.
     fn given(&self) -> Option<Separator> {
         match self.options.own.delimiter {
             Some(Delimiter::Blanks) => Some(Separator::Blanks),
@@ -375,8 +375,8 @@ impl<'o> TableFinder<'o> {
         }
     }
 
-    /// Chooses the separator of a line: of a tab, `;`, `,` and white space, the first one with which all fields are
-    /// numbers, otherwise the first one present.
+    /// Chooses the separator of a line. Of a tab, `;`, `,` and white space, this is the first with which all fields are
+    /// numbers, or else the first that is present.
     fn separator(&self, line: &[u8]) -> Separator {
         if let Some(given) = self.given() {
             return given;
@@ -384,14 +384,14 @@ impl<'o> TableFinder<'o> {
         let there = b"\t;,".iter().filter(|byte| self.comment.first() != Some(byte) && line.contains(byte));
         let mut there = there.map(|&byte| Separator::Byte(byte)).peekable();
         let first = there.peek().copied().unwrap_or(Separator::Blanks);
-        // A tab may also be part of the white space between fields.
+        // A tab may also be a part of the white space between fields.
         let mut separators = there.chain([Separator::Blanks]);
         separators.find(|&separator| self.fits(line, separator)).unwrap_or(first)
     }
 
-    /// Whether a first row has names: not all of it is numbers, and nothing proves that it is a row with an invalid
-    /// value. Integers can be names, such as years. Numbers with a point, a sign or an exponent cannot; nor, next to
-    /// numbers, can words for missing values or fields that start like numbers.
+    /// Whether a first row has names: some of its fields are not numbers, and nothing proves that it is a row with an
+    /// invalid value. Integers can be names, such as years. Numbers with a point, a sign or an exponent cannot be
+    /// names; words for missing values, and fields that start like numbers, cannot be names if there are numbers too.
     fn are_names(&self, line: &[u8]) -> bool {
         let separator = self.separator(line);
         if self.fits(line, separator) {
@@ -446,7 +446,7 @@ impl<'o> TableFinder<'o> {
         };
         let bare = self.grammar(Separator::Blanks);
         let mut separator = self.separator(bare.content(sample));
-        // A row of one field does not show the separator; the names can.
+        // A row with one field does not show the separator, but the names can.
         if let Some((header, _)) = &header
             && separator == Separator::Blanks
             && bare.fields(bare.content(sample)).count() < 2
@@ -481,8 +481,8 @@ impl<'o> TableFinder<'o> {
         Ok(TableHead { grammar, field_count, kept: fields, keeps_all, kinds, names, missing, first_row })
     }
 
-    /// Returns the names in the comment directly before the first row, if there are as many as the row has fields, with
-    /// x, y and z among them. numpy's `savetxt` and scanners write such comments.
+    /// Returns the names in the comment directly before the first row, if the number of names equals the number of the
+    /// row's fields, and x, y and z are among the names. numpy's `savetxt` and scanners write such comments.
     fn names_in_comment(&mut self, row: &TableLine<'_>) -> Option<(Vec<u8>, Diagnostic)> {
         let (comment, diagnostic) = self.last_comment.take()?;
         if self.options.own.header != TableHeader::Auto {
@@ -540,7 +540,7 @@ impl<'o> TableFinder<'o> {
         Ok(names)
     }
 
-    /// Whether the format has points as rows, whatever the layout.
+    /// Whether the rows of the format are points, regardless of the layout.
     fn is_points(&self) -> bool {
         matches!(self.format, TableFormat::Xyz | TableFormat::Pts)
     }
@@ -565,7 +565,7 @@ impl<'o> TableFinder<'o> {
     fn kept(&self, field_count: usize, names: &[String]) -> Result<Vec<usize>> {
         let mut fields = Vec::new();
         if field_count == 0 {
-            return Ok(fields); // without any row there are no columns, whatever is requested
+            return Ok(fields); // without any row, there are no columns, whatever is requested
         }
         let Some(columns) = &self.options.own.columns else {
             fields.try_reserve_exact(field_count)?;
@@ -593,7 +593,7 @@ impl<'o> TableFinder<'o> {
         match &self.options.own.types {
             _ if count == 0 => {}
             ColumnTypes::Auto if self.layout == Layout::Points || self.is_points() => {
-                // Coordinates are read as doubles: their digits decide whether the mesh keeps doubles.
+                // Coordinates are read as doubles, because their digits determine whether the mesh keeps doubles.
                 let coordinate = TableHeadKind::F64;
                 let is_unnamed = names.iter().all(String::is_empty);
                 let places = names.iter().enumerate();
@@ -631,7 +631,7 @@ impl<'o> TableFinder<'o> {
     }
 }
 
-/// Returns the end of the line that starts at `at`, and the start of the next one.
+/// Returns the end of the line that starts at `at`, and the start of the next line.
 pub(super) fn line_end(text: &[u8], at: usize) -> (usize, usize) {
     match memchr::memchr2(b'\n', b'\r', &text[at..]) {
         None => (text.len(), text.len()),

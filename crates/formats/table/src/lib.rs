@@ -1,24 +1,24 @@
-//! Reads and writes tables of numbers: csv, tsv, txt, npy, and point clouds as xyz and pts.
+//! Reads and writes tables of numbers (csv, tsv, txt, npy) and point clouds (xyz, pts).
 //!
 //! Text tables have no common specification. This crate follows these rules:
 //!
-//! - A row is a line; its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
-//!   space. White space around a field is not part of it. Blank lines and comments are skipped. A comment does not
-//!   start directly after a letter, a digit or a point, or with an error value of a spreadsheet (`#N/A`). A first line
-//!   `sep=;` of a spreadsheet sets the separator.
-//! - All rows have as many fields as there are names or, without names, as the first row has; any other number is an
-//!   error.
+//! - A row is a line. Its fields are separated by one byte (a comma, a tab, `;`, or the caller's choice) or by white
+//!   space. White space around a field is not part of the field. Blank lines and comments are skipped. A comment cannot
+//!   start directly after a letter, a digit or a point, or with an error value of a spreadsheet (`#N/A`). A
+//!   spreadsheet's first line `sep=;` sets the separator.
+//! - The number of fields in every row equals the number of names or, without names, the number of fields in the first
+//!   row. Any other number is an error.
 //! - Numbers are decimal, with an optional sign, point and exponent, or `nan`, `inf`, `infinity` in any case, or their
-//!   spellings in C libraries (`1.#QNAN`, `-nan(ind)`). No locale, no digit grouping, no hexadecimal. They are
-//!   correctly rounded.
+//!   spellings in C libraries (`1.#QNAN`, `-nan(ind)`). There is no locale, no digit grouping and no hexadecimal.
+//!   Numbers are correctly rounded.
 //! - The first row contains names if not all of its fields are numbers. But if any of its numbers has a point, a sign
 //!   or an exponent, or if its other fields are only words for missing values and mistyped numbers (`3.O`), it is a row
 //!   with an invalid value. A mark before the first name (`//X Y Z`) is not part of the name, and the number of points
-//!   can follow the names of point columns on a line of its own. A comment directly above the first row contains the
-//!   names if it has as many fields as the row, with x, y and z among them.
-//! - Names and numbers can be in double quotes, within which two quotes stand for one and separators are plain
+//!   can follow the names of point columns on its own line. A comment directly above the first row contains the names
+//!   if it has as many fields as the row, and x, y and z are among them.
+//! - Names and numbers can be in double quotes. Within quotes, two quotes represent one, and separators are plain
 //!   characters. Only names can contain line breaks.
-//! - A column has integers if all its values are integers that fit one 64-bit type; -0 is not an integer.
+//! - A column has integers if all of its values are integers that fit in the same 64-bit type. -0 is not an integer.
 //!
 //! The first line of a `.pts` file can declare the number of points, and a point has x, y, z, intensity, red, green,
 //! blue (<https://paulbourke.net/dataformats/pts/>). The rows of `.xyz` files are points with any number of columns;
@@ -56,11 +56,11 @@ pub enum TableFormat {
     Csv,
     /// Tab-separated values.
     Tsv,
-    /// Values separated by white space, unless the first row has another separator.
+    /// Values separated by white space, unless the first row shows another separator.
     Txt,
     /// Points as lines of `x y z` and more columns.
     Xyz,
-    /// Points as lines of `x y z`, intensity and color, after a line with their number.
+    /// Points as lines of `x y z`, intensity and color, after a line with the number of points.
     Pts,
     /// A numpy array.
     Npy,
@@ -71,7 +71,7 @@ impl TableFormat {
     pub const ALL: [TableFormat; 6] =
         [TableFormat::Csv, TableFormat::Tsv, TableFormat::Txt, TableFormat::Xyz, TableFormat::Pts, TableFormat::Npy];
 
-    /// Name of the format, which is also the file extension.
+    /// Returns the name of the format, which is also the file extension.
     pub const fn name(self) -> &'static str {
         match self {
             TableFormat::Csv => "csv",

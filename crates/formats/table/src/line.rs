@@ -1,4 +1,4 @@
-//! Splits a line of a table into fields, with quotes and comments: the slow path with all rules.
+//! Splits a line of a table into fields, with quotes and comments: the slow path, which has all rules.
 
 use polyhaul_text::scan::{Separator, is_space};
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub(super) struct TableField {
 pub(super) enum Quotes {
     None,
     Both,
-    /// An unterminated quote: the field is the rest of the line.
+    /// An unterminated quote. The field extends to the end of the line.
     Open,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn is_blank(line: &[u8], separator: Separator) -> bool {
 }
 
 impl Grammar {
-    /// Returns a line up to its comment.
+    /// Returns the part of a line before its comment.
     pub(super) fn content<'a>(&self, line: &'a [u8]) -> &'a [u8] {
         let Some(&first) = self.comment.first() else { return line };
         let mut at = 0;
@@ -54,7 +54,7 @@ impl Grammar {
         line
     }
 
-    /// Returns the text of a comment line; `None` for other lines.
+    /// Returns the text of a line that is a comment; `None` for any other line.
     pub(super) fn comment<'a>(&self, line: &'a [u8]) -> Option<&'a [u8]> {
         let line = line.trim_ascii_start();
         let rest = line.strip_prefix(&self.comment[..])?;
@@ -62,7 +62,7 @@ impl Grammar {
         (!self.comment.is_empty() && !is_value).then(|| rest.trim_ascii())
     }
 
-    /// Splits a line without a comment into fields.
+    /// Splits a line into fields. The line must not contain a comment.
     pub(super) fn fields<'a>(&self, line: &'a [u8]) -> TableFields<'a> {
         let at = match self.separator {
             Separator::Blanks => Some(skip(line, 0, self.separator)).filter(|&at| at < line.len()),
@@ -72,8 +72,8 @@ impl Grammar {
     }
 }
 
-/// Whether the start of a comment belongs to a value: after a letter, a digit or a point, as in `1.#QNAN`, or as the
-/// start of a spreadsheet's error value.
+/// Whether the start of a comment is part of a value: directly after a letter, a digit or a point, as in `1.#QNAN`, or
+/// at the start of a spreadsheet's error value.
 fn is_in_value(line: &[u8], at: usize) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'.';
     at.checked_sub(1).and_then(|before| line.get(before)).is_some_and(is_part) || spreadsheet_error(&line[at..]) > 0
@@ -120,8 +120,8 @@ impl Iterator for TableFields<'_> {
 }
 
 impl TableFields<'_> {
-    /// Parses a quoted field, which must end at a separator or the end of the line; `None` if there is none. Within the
-    /// field, two quotes stand for one.
+    /// Parses a quoted field, which must end at a separator or at the end of the line. Returns `None` if there is none.
+    /// Within the field, two quotes represent one.
     fn quoted(&mut self, start: usize) -> Option<TableField> {
         if self.line.get(start) != Some(&b'"') {
             return None;
@@ -150,7 +150,7 @@ impl TableFields<'_> {
         Some(TableField { range: start + 1..end, quotes: Quotes::Both })
     }
 
-    /// Continues after a field that ended at `end`.
+    /// Continues after the field that ends at `end`.
     fn go_on(&mut self, end: usize) {
         self.at = match self.separator {
             Separator::Blanks => Some(skip(self.line, end, self.separator)).filter(|&at| at < self.line.len()),

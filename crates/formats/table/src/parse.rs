@@ -18,14 +18,14 @@ use polyhaul_text::scan::quotes::{UNQUOTED_SLACK, unquote};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Result of parsing a chunk. The memory is pooled.
+/// Result of parsing a chunk. Its memory is reused.
 #[derive(Default)]
 pub(super) struct TableParsed {
     /// Kept values of all rows, if all columns are f32s.
     pub(super) singles: Vec<f32>,
-    /// Kept values of all rows otherwise.
+    /// Kept values of all rows, if not all columns are f32s.
     pub(super) doubles: Vec<f64>,
-    /// All values, still as text, if the text is completely regular; the arrays of values are then unused.
+    /// All values, still as text, if the text is completely regular. The arrays of values are then unused.
     pub(super) grid: Grid,
     /// Integers that f64 may not represent exactly, in the order of the values.
     pub(super) wides: Vec<Wide>,
@@ -41,17 +41,17 @@ pub(super) struct TableParsed {
     pub(super) over: bool,
     /// Offset of the last row in the padded text.
     pub(super) last_row: usize,
-    /// Number of line ends in the text, if it was parsed to its end.
+    /// Number of line endings in the text, if it was parsed to its end.
     pub(super) line_count: u64,
     marks: Vec<u8>,
-    /// Ends of the kept fields.
+    /// End of each kept field.
     ends: Vec<u32>,
     fields: Vec<TableField>,
-    /// The text without quotes.
+    /// The text with its quotes removed.
     unquoted: Vec<u8>,
 }
 
-/// A fault in a row, which is skipped if reading continues.
+/// A fault in a row. The row is skipped if reading continues.
 pub(super) struct TableComplaint {
     pub(super) code: &'static str,
     /// Offset in the chunk's text.
@@ -91,7 +91,7 @@ impl TableParsed {
         Ok(())
     }
 
-    /// Frees the memory if an unusually long line made it large, because each slot is budgeted at `slot_bytes`.
+    /// Frees the memory if an unusually long line made it large, because the budget of a slot is `slot_bytes`.
     pub(super) fn shrink(&mut self, slot_bytes: usize) {
         let held = self.grid.heap_bytes()
             + self.unquoted.capacity()
@@ -117,7 +117,7 @@ impl TableParsed {
 impl TableParser<'_> {
     /// Parses up to `max_rows` rows of the text into `out`, which is cleared first.
     ///
-    /// Stops early if a complaint will stop reading anyway.
+    /// Stops early at a complaint that stops reading.
     pub(super) fn parse(
         &self,
         text: TableChunkText<'_>,
@@ -169,8 +169,8 @@ impl TableParser<'_> {
         Ok(())
     }
 
-    /// Copies the text without its quotes, if its first line has quotes and all quotes enclose simple fields; returns
-    /// the end of the copy, which starts at the same offset.
+    /// Copies the text without its quotes, if its first line has quotes and all quotes enclose simple fields. Returns
+    /// the end of the copy, which starts at the same offset as the text.
     fn unquote(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<Option<usize>> {
         let (line_end, _) = line_end(&text.padded[..text.end], text.start);
         if memchr::memchr(b'"', &text.padded[text.start..line_end]).is_none() {
@@ -183,7 +183,7 @@ impl TableParser<'_> {
         let copy = &mut out.unquoted[text.start..];
         let end = unquote(plain, *separator, other, copy).map(|size| text.start + size);
         if let Some(end) = end {
-            // The bytes around the text must be line ends, not remainders of an earlier text.
+            // The bytes around the text must be newlines, not remainders of an earlier text.
             out.unquoted[..text.start].fill(b'\n');
             out.unquoted[end..].fill(b'\n');
             out.unquoted[end] = text.padded[text.end];
@@ -216,8 +216,8 @@ impl TableParser<'_> {
         Ok(())
     }
 
-    /// Indexes the text as a grid, if it is one, and returns whether it is. The values of a grid are converted only
-    /// once they have slots.
+    /// Indexes the text as a grid, if it is one. Returns whether it is. The values of a grid are converted only once
+    /// they have slots.
     fn grid(&self, text: TableChunkText<'_>, out: &mut TableParsed) -> Result<bool> {
         let columns = self.head.columns();
         let is_fit = self.head.is_f32()
@@ -236,7 +236,7 @@ impl TableParser<'_> {
         Ok(is_grid)
     }
 
-    /// Parses the lines of a window; returns the start of the first line after it.
+    /// Parses the lines of a window. Returns the start of the first line after it.
     fn window(
         &self,
         text: TableChunkText<'_>,
@@ -278,9 +278,9 @@ impl TableParser<'_> {
         Ok(index.next_start())
     }
 
-    /// Returns the offset of the first byte, from `from` on, that may be a quote or the start of a comment, or `end` if
-    /// there is none. The caller knows that there is none before `earliest`. Fields that are not kept are not parsed,
-    /// so such a byte in them is found only here; after it, separators may be plain characters.
+    /// Returns the offset of the first byte, starting at `from`, that may be a quote or the start of a comment, or
+    /// `end` if there is none. The caller knows that there is none before `earliest`. Fields that are not kept are not
+    /// parsed, so such a byte in them is found only here; after it, separators may be plain characters.
     fn special(&self, text: TableChunkText<'_>, from: usize, earliest: usize, end: usize) -> usize {
         if earliest > from {
             return earliest;
@@ -290,7 +290,7 @@ impl TableParser<'_> {
         memchr::memchr2(b'"', first, bytes).map_or(end, |place| from + place)
     }
 
-    /// Parses up to `rows` rows with the expected number of fields, until a value needs the full rules; returns the
+    /// Parses up to `rows` rows with the expected number of fields, until a value needs the slow path. Returns the
     /// number of rows parsed.
     fn rows(
         &self,
@@ -317,7 +317,7 @@ impl TableParser<'_> {
         };
         out.ends = ends;
         let end = base + rows * columns;
-        // Drop the integers of rejected rows: the line parser parses them again.
+        // Drop the integers of rejected rows, because the slow path parses them again.
         while out.wides.pop_if(|wide| wide.cell as usize >= end).is_some() {}
         out.row_count += rows;
         Ok(rows)
@@ -362,8 +362,8 @@ impl TableParser<'_> {
         Ok(rows * columns)
     }
 
-    /// Parses the values among the first `count` that are marked as wide integers again; returns the number of values
-    /// before the first one that does not fit its column.
+    /// Parses those values among the first `count` again that are marked as wide integers. Returns the number of values
+    /// before the first value that does not fit its column.
     fn wides(
         &self,
         text: TableChunkText<'_>,
@@ -386,7 +386,7 @@ impl TableParser<'_> {
     }
 
     /// Checks that the values fit their columns, and parses f32s again if rounding twice may be wrong. Returns the
-    /// number of rows before the first one with a value that does not fit.
+    /// number of rows before the first row with a value that does not fit.
     fn checked(
         &self,
         text: TableChunkText<'_>,
@@ -407,7 +407,7 @@ impl TableParser<'_> {
                 if check_number(*cell, kind) {
                     continue;
                 }
-                // The line parser determines the fault.
+                // The slow path determines the fault.
                 match TableValue::from_token(&text.padded[run.range(place)], kind) {
                     Some(value) if value.wide.is_none() => *cell = value.number,
                     Some(_) => {}
@@ -421,8 +421,8 @@ impl TableParser<'_> {
         rows
     }
 
-    /// Whether all values of a column are certainly correct, in one pass without branches; `false` means that each has
-    /// to be checked.
+    /// Whether all values of a column are certainly correct, determined in one pass without branches. If `false`, each
+    /// value must be checked.
     fn are_right(&self, kind: TableHeadKind, column: usize, rows: usize, base: usize, out: &TableParsed) -> bool {
         let columns = self.head.columns();
         let end = rows * columns;
@@ -442,7 +442,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Records the columns with values that are not integers.
+    /// Records which columns have values that are not integers.
     fn fold_marks(&self, rows: usize, out: &mut TableParsed) {
         let TableParsed { marks, has_floats, .. } = out;
         if has_floats.iter().all(|has_floats| *has_floats) {
@@ -459,7 +459,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Returns the value of an empty field in a row with other fields, if missing values are allowed.
+    /// Returns the value for an empty field in a row that has other fields, if missing values are allowed.
     fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
         let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
         let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
@@ -470,7 +470,7 @@ impl TableParser<'_> {
         }
     }
 
-    /// Parses the line at `start` with the full rules; returns the start of the next one.
+    /// Parses the line at `start` with the full rules. Returns the start of the next line.
     fn line(&self, text: TableChunkText<'_>, start: usize, out: &mut TableParsed) -> Result<usize> {
         let (end, next) = line_end(&text.padded[..text.end], start);
         let line = &text.padded[start..end];
@@ -570,7 +570,7 @@ impl TableParser<'_> {
             return Ok(f64_of(f64::NAN));
         }
         TableValue::from_token(token, kind).or_else(special).ok_or_else(|| {
-            // A message shows no more than this.
+            // A message does not show more than this.
             let shown = String::from_utf8_lossy(&token[..token.len().min(300)]);
             let shown = names::shown(&shown);
             let diagnostic = match (kind, TableValue::from_token(token, TableHeadKind::Auto)) {
@@ -593,7 +593,7 @@ impl TableParser<'_> {
     }
 }
 
-/// Fault of a line: its range in the line, its code, and the message.
+/// A fault in a line: its range in the line, its code, and the message.
 type TableBroken = (Range<usize>, &'static str, Box<Diagnostic>);
 
 fn wanting(message: &str, expected: &str) -> Box<Diagnostic> {

@@ -1,4 +1,5 @@
-//! Formats tables in parts, on several threads: first everything before the rows, then the rows of each part.
+//! Formats tables in parts, on several threads. Everything before the rows comes first, followed by the rows of each
+//! part.
 //!
 //! `writer` and `npy` convert rows to bytes. The caller determines the order of the parts.
 
@@ -24,11 +25,11 @@ pub struct RowPartText {
 }
 
 impl<'o> RowParts<'o> {
-    /// Starts a file with the columns of `table` and its number of rows; the columns must not have values yet.
+    /// Starts a file with the columns of `table` and its number of rows. The columns must not have values yet.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists or values, or if the options
-    /// do not fit the columns.
+    /// do not match the columns.
     pub fn start(
         table: &Table,
         comments: &[String],
@@ -49,7 +50,7 @@ impl<'o> RowParts<'o> {
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](polyhaul_model::error::ErrorKind::Usage) if a column has lists or a wrong number of rows,
-    /// or if the options do not fit the columns.
+    /// or if the options do not match the columns.
     pub fn format(&self, part: &Table, text: &mut RowPartText) -> Result<()> {
         let rows = Rows::of_table(part)?;
         match self.format {

@@ -1,8 +1,8 @@
-//! Converts the positions of a scene to rows of a table, with colors and with normals if all positions have them, and
-//! warns about everything in the scene that the table does not store.
+//! Converts the positions of a scene to rows of a table, with colors if all positions have them, and likewise with
+//! normals. Warns about everything in the scene that the table does not store.
 //!
-//! Copies nothing: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` is the
-//! opposite direction.
+//! Copies nothing: lanes refer to the arrays of the meshes, and transforms are applied during writing. `scene` converts
+//! in the opposite direction.
 
 use super::TableFormat;
 use super::scene::{COLOR, NORMAL, POSITION};
@@ -13,15 +13,15 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Domain, Material, Mesh, Scene};
 
-/// A scene as points: the rows, and which attributes the points have.
+/// A scene as points: the rows, and the attributes that the points have.
 pub struct Points<'a> {
     parts: &'a [Part<'a>],
     format: TableFormat,
     has_colors: bool,
     has_normals: bool,
-    /// Number of columns other than positions, colors and normals.
+    /// Number of columns that are not positions, colors or normals.
     columns: usize,
-    /// A row per point.
+    /// One row per point.
     pub rows: Rows<'a>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Points<'a> {
             _ => Vec::new(),
         };
         let columns = others.len();
-        // In point files without names, the intensity precedes the color, and all other columns follow.
+        // In point files without names, the intensity comes before the color, and all other columns come after it.
         let (intensity, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|(name, _)| *name == "intensity");
         let mut rows = Rows { names: POSITION.to_vec(), blocks: Vec::new() };
         rows.names.extend(intensity.iter().map(|(name, _)| *name));
@@ -85,7 +85,7 @@ impl<'a> Points<'a> {
         Ok(Points { parts, format, has_colors, has_normals, columns, rows })
     }
 
-    /// Warns about everything in the scene that the table does not store. `materials` are the scene's materials;
+    /// Warns about everything in the scene that the table does not store. `materials` are the scene's materials.
     /// `has_names` is `false` if column names are not written and the caller did not request that.
     pub fn note_losses(
         &self,
@@ -104,7 +104,7 @@ impl<'a> Points<'a> {
             ("left-out-faces", ["face", "faces"], sum(&|mesh| mesh.faces.len())),
             ("left-out-lines", ["line", "lines"], sum(&|mesh| mesh.lines.len())),
         ];
-        // Tables could store these, so the warnings do not say that they cannot.
+        // Tables could store these, so the warnings must not say that they cannot.
         let unwritten = [
             ("left-out-column-names", ["column name", "column names"], if has_names { 0 } else { self.columns as u64 }),
             ("left-out-uvs", ["UV", "UVs"], sum(&|mesh| mesh.uvs.len())),
@@ -174,8 +174,8 @@ impl ByteColors {
     }
 }
 
-/// Returns the vertex columns to write: for formats without column names only the intensity, otherwise all with a
-/// number per position.
+/// Returns the vertex columns to write: only the intensity for formats without column names, otherwise all columns with
+/// one number per position.
 fn others(mesh: &Mesh, format: TableFormat) -> Result<Vec<(&str, TableWriterLane<'_>)>> {
     let mut columns = Vec::new();
     for column in &mesh.vertex_columns {

@@ -1,7 +1,7 @@
 //! Reads text into a table, as a chunked pipeline job.
 //!
-//! First, an ordered step finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]),
-//! assigned their row numbers in order, and copied to these rows in parallel ([`super::columns`]).
+//! First, an ordered step finds the head ([`super::head`]). Chunks are then parsed in parallel ([`super::parse`]), get
+//! their row indices in order, and are copied to these rows in parallel ([`super::columns`]).
 
 use super::TableFormat;
 use super::columns::{ArrayForms, FinishedArray, Layout, TableColumns};
@@ -25,16 +25,16 @@ use polyhaul_text::scan::{Index, PADDING};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Text bytes per chunk. The text and the values of a chunk fit in a core's private cache of 2 MiB.
+/// Bytes of text per chunk. The text and the values of a chunk fit in a core's private cache of 2 MiB.
 const CHUNK_BYTES: usize = 256 << 10;
 /// Slot size as a multiple of the chunk size: the text, values with few digits, and spare capacity.
 const SLOT_FACTOR: usize = 6;
 
 /// Result of reading a table's text.
 pub struct TableText {
-    /// Name of each column; empty without a header.
+    /// Name of each column. The names are empty if there is no header.
     pub names: Vec<String>,
-    /// An array per column, or one array of all rows.
+    /// One array per column, or one array with all rows.
     pub values: Vec<Values>,
     pub row_count: usize,
     pub comments: Vec<String>,
@@ -43,7 +43,7 @@ pub struct TableText {
 }
 
 impl TableText {
-    /// Converts the columns to a table; also returns the comments.
+    /// Converts the columns to a table. Also returns the comments.
     pub fn into_table(self, format: TableFormat) -> Result<(Table, Vec<String>)> {
         let mut columns = Vec::new();
         let names = scene::names_of(format, self.names, &self.values);
@@ -57,9 +57,9 @@ impl TableText {
 /// A chunk in flight.
 struct TableSlot {
     text: Text,
-    /// Start of the rows in the padded text; the end of the text if the rows start in a later chunk.
+    /// Start of the rows in the padded text. If the rows start in a later chunk, the end of the text.
     body: usize,
-    /// Whether the head ends in this chunk or before it, so that the chunk can have rows.
+    /// Whether the head ends in this chunk or before it. Only then can the chunk have rows.
     is_body: bool,
     /// Error from reading the text.
     failed: Option<Error>,
@@ -163,7 +163,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
         })
     }
 
-    /// Defers errors until the chunk is known to be needed.
+    /// Defers errors until it is known that the chunk is needed.
     fn take(&self, number: u64, slot: &mut TableSlot) -> Result<bool> {
         if self.is_done.load(Ordering::Relaxed) {
             self.chunks.leave(number);
@@ -198,7 +198,7 @@ impl<'o> ChunkJob for TableJob<'_, 'o> {
     fn publish(&self, slot: &mut TableSlot) -> Result<()> {
         let Some(plan) = self.plan.get().filter(|_| slot.is_body && !slot.rows.is_empty()) else { return Ok(()) };
         let TableSlot { rows, text, parsed, is_float, .. } = slot;
-        // SAFETY: `settle`, in order, assigned `rows` to this chunk alone, and counted them from `parsed`.
+        // SAFETY: `settle`, in order, assigned `rows` to this chunk alone, and counted these rows from `parsed`.
         unsafe {
             match parsed.grid.len() {
                 0 => plan.columns.publish(rows.clone(), parsed, is_float, plan.head.is_f32())?,
@@ -218,7 +218,7 @@ impl TableJob<'_, '_> {
         TableParser { head, options: self.options, level: Level::best() }.parse(text, most_rows, index, parsed)
     }
 
-    /// Searches for the head, until it is complete.
+    /// Searches for the head until it is complete.
     fn find_head(&self, state: &mut TableState<'_>, slot: &mut TableSlot) -> Result<()> {
         slot.body = slot.text.start;
         slot.rows = 0..0;
@@ -262,7 +262,7 @@ impl TableJob<'_, '_> {
             if state.row_count == 0
                 && let Some(rows) = self.expected_rows(slot, max_rows)
             {
-                // If memory is insufficient for this estimate, the actual rows may still fit.
+                // If memory does not suffice for this estimate, the actual rows may still fit.
                 let _ = columns.reserve(rows);
             }
             columns.reserve(end)?;
@@ -281,8 +281,8 @@ impl TableJob<'_, '_> {
         Ok(())
     }
 
-    /// Estimates the number of rows of the input from this chunk, so that the columns need not grow, since growth costs
-    /// page faults. Excess capacity is never touched, and is returned at the end.
+    /// Estimates the number of rows in the input from this chunk, so that the columns need not grow, because growth
+    /// costs page faults. Excess capacity is never touched, and is freed at the end.
     fn expected_rows(&self, slot: &TableSlot, max_rows: Option<usize>) -> Option<usize> {
         let size = self.chunks.size()?;
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
@@ -353,7 +353,7 @@ fn finish(mut job: TableJob<'_, '_>, state: TableState<'_>, threads: usize) -> R
         let message = format!("{line} declares {declared} points, but the file contains {row_count}");
         warnings.broken(job.options.faults, "point-count", at(place.clone(), message))?;
     }
-    // SAFETY: the run finished without an error, so every chunk was settled and published: all `row_count` rows are
+    // SAFETY: the run finished without an error, so every chunk was settled and published, and all `row_count` rows are
     // written.
     let arrays = unsafe { columns.finish(row_count, forms, &job.options.run)? };
     note_rounded(&arrays, &head.names, &job, &mut warnings)?;

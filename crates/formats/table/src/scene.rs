@@ -1,11 +1,12 @@
-//! Converts a table to the points of a scene, including unnamed columns. `points` is the opposite direction.
+//! Converts a table, whose columns may be unnamed, to the points of a scene. `points` converts in the opposite
+//! direction.
 //!
-//! Positions are the columns `x`, `y`, `z`, normals `nx`, `ny`, `nz`, colors `red`, `green`, `blue` and optionally
-//! `alpha` (also `r`, `g`, `b`, `a`), in any case. Columns without names are interpreted by order. The first three are
-//! a position. The next one is an intensity if the number of columns after it is a multiple of three. Of the next two
-//! groups of three columns, the first one whose values are all non-negative integers is a color, and the first other
-//! one is a normal. The writer of this crate never writes normals as integers, so its files are read back unchanged.
-//! Integer colors are from 0 to 255, floats from 0 to 1.
+//! Positions are the columns `x`, `y`, `z`, normals are `nx`, `ny`, `nz`, and colors are `red`, `green`, `blue` and
+//! optionally `alpha` (also `r`, `g`, `b`, `a`), in any case. Columns without names are interpreted by order. The first
+//! three columns are a position. The next column is an intensity if the number of columns after it is a multiple of
+//! three. Of the next two groups of three columns, the first whose values are all non-negative integers is a color, and
+//! the first of the others is a normal. The writer of this crate never writes normals as integers, so its files are
+//! read back unchanged. Integer colors are from 0 to 255, float colors from 0 to 1.
 
 use super::TableFormat;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
@@ -23,10 +24,10 @@ pub(super) const POSITION: [&str; 3] = ["x", "y", "z"];
 pub(super) const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
 pub(super) const COLOR: [&str; 4] = ["red", "green", "blue", "alpha"];
 const COLOR_SHORT: [&str; 4] = ["r", "g", "b", "a"];
-/// Rows per parallel step.
+/// Number of rows per parallel step.
 const PIECE: usize = 1 << 15;
 
-/// Returns the names of a file's columns: from its header, or by order in a point format.
+/// Returns the names of a file's columns, from its header or, in a point format, by their order.
 pub(super) fn names_of(format: TableFormat, mut names: Vec<String>, values: &[Values]) -> Vec<String> {
     let is_unnamed = names.iter().all(String::is_empty);
     if matches!(format, TableFormat::Xyz | TableFormat::Pts) && is_unnamed {
@@ -58,8 +59,8 @@ fn is_natural(values: &Values) -> bool {
     }
 }
 
-/// Guesses the names of unnamed columns. `natural` states whether each column may be a color, because all its values
-/// are non-negative integers.
+/// Guesses the names of unnamed columns. `natural` tells for each column whether it may be a color, because all of its
+/// values are non-negative integers.
 fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     let rest = natural.get(3..).unwrap_or_default();
     let (intensity, rest) = rest.split_at(usize::from(rest.len() % 3 == 1));
@@ -74,12 +75,12 @@ fn guess(natural: &[bool]) -> impl Iterator<Item = &'static str> {
     first.chain(intensity.iter().map(|_| "intensity")).chain(groups.into_iter().flatten().copied())
 }
 
-/// Returns whether each column may be a color; the first three never are.
+/// Returns for each column whether it may be a color. The first three columns never are.
 fn natural<'a>(values: impl Iterator<Item = &'a Values>) -> Vec<bool> {
     values.enumerate().map(|(place, values)| place >= 3 && is_natural(values)).collect()
 }
 
-/// Names columns by their order, if none has a name.
+/// Names columns by their order if none of them has a name.
 pub fn name_points(columns: &mut [Column]) {
     if !columns.iter().all(|column| column.name.is_empty()) {
         return;
@@ -90,7 +91,7 @@ pub fn name_points(columns: &mut [Column]) {
     }
 }
 
-/// Returns the number of columns that lose or change their name when they are read from a point file without names.
+/// Returns the number of columns whose name is lost or changed when they are read from a point file without names.
 pub fn unrestored_names(columns: &[Column]) -> u64 {
     let is_normal = |column: &Column| NORMAL.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
     let mut natural = natural(columns.iter().map(|column| &column.values));
@@ -117,7 +118,7 @@ pub struct PointTarget<'a> {
     pub is_binary: bool,
     /// File name, for messages.
     pub file: &'a Arc<str>,
-    /// Treatment of losses.
+    /// Which losses are errors or warnings.
     pub faults: FaultPolicy,
     /// Destination of warnings.
     pub warnings: &'a mut Warnings,
@@ -129,14 +130,14 @@ struct TablePositions {
     exact: Array<[f64; 3]>,
 }
 
-/// Converts a table to the points of a scene; columns other than position, color and normal stay columns.
+/// Converts a table to the points of a scene. Columns other than positions, colors and normals remain columns.
 pub fn scene_of_table(mut table: Table, target: &mut PointTarget<'_>, run: &RunOptions) -> Result<Scene> {
     let mut columns = Vec::new();
     columns.try_reserve_exact(table.columns.len())?;
     columns.append(&mut table.columns);
     name_points(&mut columns);
     if columns.is_empty() && table.row_count == 0 {
-        // The columns of text without rows are unknown.
+        // The columns of a text without rows are unknown.
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
     let mut points = TablePoints { columns, row_count: table.row_count, run };
@@ -171,8 +172,8 @@ impl TablePoints<'_> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
     }
 
-    /// Removes the columns of positions, and combines them into one array of 32-bit floats and, if needed, one of
-    /// doubles. `None` if a column is missing.
+    /// Removes the columns of positions, and combines them into one array of 32-bit floats and, if needed, one array of
+    /// doubles. Returns `None` if a column is missing.
     fn positions(&mut self, target: &mut PointTarget<'_>) -> Result<Option<TablePositions>> {
         let is_exact = self.are_exact(target)?;
         let exact = if is_exact { self.gather(POSITION, |value| value)? } else { None };
@@ -180,7 +181,7 @@ impl TablePoints<'_> {
         Ok(singles.map(|singles| TablePositions { singles, exact: exact.unwrap_or_default() }))
     }
 
-    /// Whether to keep positions in double precision; warns if they need it but single precision is requested.
+    /// Whether to keep positions in double precision. Warns if they need it but single precision is requested.
     fn are_exact(&self, target: &mut PointTarget<'_>) -> Result<bool> {
         let is_binary = target.is_binary;
         let mut loss = target.pass.loss();
@@ -197,7 +198,7 @@ impl TablePoints<'_> {
             for_each_item(self.run.worker_threads(), values.chunks(PIECE), || (), work);
             let total = total.into_inner().unwrap_or_else(PoisonError::into_inner);
             loss = total.loss;
-            // Without any finite number, there are no bounds.
+            // If there are no finite numbers, there are no bounds.
             if total.min <= total.max {
                 bounds.min[axis] = total.min;
                 bounds.max[axis] = total.max;
@@ -207,13 +208,13 @@ impl TablePoints<'_> {
         if precision == Precision::Auto && is_binary && loss.long > 0 {
             return Ok(true);
         }
-        // All values are in memory: nothing has to be reread.
+        // All values are in memory, so nothing has to be read again.
         let pass = PrecisionPass { is_second: precision == Precision::Auto, ..target.pass };
         let single = Bounds { min: bounds.min.map(|value| value as f32), max: bounds.max.map(|value| value as f32) };
         PrecisionWatch::of(loss).finish(pass, Some(single), target.faults, target.file, target.warnings)
     }
 
-    /// Removes columns, and combines them into one array; `None` if any is missing.
+    /// Removes columns and combines them into one array. Returns `None` if any column is missing.
     fn take<const N: usize>(
         &mut self,
         names: [&str; N],
@@ -231,7 +232,7 @@ impl TablePoints<'_> {
         Ok(rows)
     }
 
-    /// Copies columns into one array; `None` if any is missing.
+    /// Copies columns into one array. Returns `None` if any column is missing.
     fn gather<T: Zero + Send + Sync, const N: usize>(
         &self,
         names: [&str; N],
@@ -279,7 +280,7 @@ impl TablePoints<'_> {
     }
 }
 
-/// Precision that doubles lose as 32-bit floats, and their minimum and maximum.
+/// The precision that doubles lose as 32-bit floats, and the minimum and maximum of the doubles.
 struct FoundLoss {
     loss: DigitLoss,
     min: f64,
@@ -298,8 +299,8 @@ impl FoundLoss {
     }
 }
 
-/// Adds the precision that doubles lose as 32-bit floats. Binary numbers have no decimal digits, so all of them that
-/// are not 32-bit floats count.
+/// Adds the precision that doubles lose as 32-bit floats. Binary numbers have no decimal digits, so every double that a
+/// 32-bit float cannot represent counts.
 fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss {
     let mut places = 0;
     for &value in values {
@@ -317,7 +318,7 @@ fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss
     sum
 }
 
-/// Copies the values of a column, from `first` on, to component `place` of each row.
+/// Copies the values of a column, starting at `first`, into component `place` of each row.
 fn spread<T: Copy, const N: usize>(
     rows: &mut [[T; N]],
     place: usize,

@@ -1,4 +1,4 @@
-//! A column of any numeric type that chunks fill in parallel.
+//! A column of any numeric type, which chunks fill in parallel.
 
 use polyhaul_model::error::Result;
 use polyhaul_model::{Scalar, Values};
@@ -18,7 +18,7 @@ pub(super) enum TypedColumn {
     F64(Column<f64>),
 }
 
-/// Runs `$body` with `$column` bound to the column, whatever its type.
+/// Runs `$body` with `$column` bound to the column, regardless of its type.
 macro_rules! with_column {
     ($typed:expr, $column:ident => $body:expr) => {
         match $typed {

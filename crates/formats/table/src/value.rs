@@ -1,4 +1,4 @@
-//! Values of a table: the type of a token or a column, and whether the column can store it.
+//! The values of a table: the type of a token or of a column, and whether the column can store the token.
 
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Result, try_push};
@@ -30,9 +30,9 @@ impl TableHeadKind {
 /// A parsed value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TableValue {
-    /// The nearest f64, or f32 if the column stores f32s.
+    /// The nearest f64 or, if the column stores f32s, the nearest f32.
     pub(super) number: f64,
-    /// [`NOT_INTEGER`], or 0.
+    /// [`NOT_INTEGER`] or 0.
     pub(super) mark: u8,
     /// The integer, if `number` may be inexact.
     pub(super) wide: Option<WideInteger>,
@@ -41,16 +41,16 @@ pub(super) struct TableValue {
 /// An integer that f64 may not represent exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WideInteger {
-    /// Fits an i64 or a u64.
+    /// An integer that fits in an i64 or a u64.
     Exact(i128),
-    /// Fits neither: its column has floats.
+    /// An integer that fits in neither, so its column has floats.
     Rounded,
 }
 
 /// A wide integer in a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide {
-    /// Index among the chunk's values.
+    /// Index among the values of the chunk.
     pub(super) cell: u32,
     negative: bool,
     size: u64,
@@ -59,12 +59,12 @@ pub(super) struct Wide {
 impl Wide {
     /// Returns the integer; `None` if it has more than 64 bits.
     pub(super) fn value(self) -> Option<i128> {
-        // 0 stands for more than 64 bits: no wide integer is 0.
+        // 0 represents more than 64 bits, because no wide integer is 0.
         let size = i128::from(self.size);
         (size > 0).then_some(if self.negative { -size } else { size })
     }
 
-    /// Whether the integer fits a u64, but not an i64.
+    /// Whether the integer fits in a u64 but not in an i64.
     pub(super) fn is_unsigned(self) -> bool {
         !self.negative && self.size > i64::MAX as u64
     }
@@ -80,9 +80,9 @@ impl Wide {
 pub(super) struct WideColumn {
     /// Number of integers that f64 cannot represent.
     pub(super) rounded: u64,
-    /// Whether any integer fits a u64, but not an i64.
+    /// Whether any integer fits in a u64 but not in an i64.
     pub(super) has_unsigned: bool,
-    /// Whether any value is negative; only determined if `has_unsigned`.
+    /// Whether any value is negative. Only determined if `has_unsigned`.
     pub(super) has_negative: bool,
 }
 
@@ -97,14 +97,14 @@ impl WideColumn {
     }
 }
 
-/// Converts a float to a value; it counts as an integer if it has no fraction.
+/// Converts a float to a value. The value counts as an integer if it has no fraction.
 pub(super) fn f64_of(number: f64) -> TableValue {
     let is_integer = number.trunc() == number && number.abs() <= MAX_EXACT as f64;
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
     TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
 
-/// Range of an integer type.
+/// Returns the range of an integer type.
 pub(super) fn range_of(scalar: Scalar) -> RangeInclusive<i128> {
     let bits = 8 * scalar.bytes() as u32;
     match scalar {
@@ -113,12 +113,12 @@ pub(super) fn range_of(scalar: Scalar) -> RangeInclusive<i128> {
     }
 }
 
-/// Whether the conversion of a parsed number to the type of a column is certainly correct.
+/// Whether a parsed number is certainly correct when converted to the type of a column.
 pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
     match kind {
         TableHeadKind::Auto | TableHeadKind::F64 => true,
-        // Rounding to f64 and then to f32 can differ from rounding once only if the f64 is halfway between two f32s,
-        // or so small that f32s have fewer bits.
+        // Rounding to f64 and then to f32 can differ from rounding once only if the f64 is halfway between two f32s, or
+        // so small that f32s have fewer bits.
         TableHeadKind::F32 => {
             number.to_bits() & 0x1FFF_FFFF != 0x1000_0000 && (number == 0.0 || number.abs() >= 1.2e-38)
         }
@@ -130,7 +130,7 @@ pub(super) fn check_number(number: f64, kind: TableHeadKind) -> bool {
 }
 
 impl TableValue {
-    /// Parses a token for a column; `None` if it is not a value, or the column cannot store it.
+    /// Parses a token for a column. Returns `None` if it is not a value, or if the column cannot store it.
     pub(super) fn from_token(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
         if kind == TableHeadKind::F32 {
             return number::f32(token).map(|value| TableValue {
@@ -150,7 +150,7 @@ impl TableValue {
         };
         match kind {
             TableHeadKind::Integer(scalar) => range_of(scalar).contains(&whole).then_some(value),
-            // An integer that fits neither an i64 nor a u64 turns the column into floats.
+            // An integer that fits in neither an i64 nor a u64 turns the column into floats.
             _ if whole < i128::from(i64::MIN) => {
                 let wide = is_rounded_integer(token, value.number).then_some(WideInteger::Rounded);
                 Some(TableValue { mark: NOT_INTEGER, wide, ..value })
@@ -159,13 +159,13 @@ impl TableValue {
         }
     }
 
-    /// Parses NaN or infinity as C libraries spell them, for columns that can store them.
+    /// Parses NaN or infinity as C libraries spell them, for a column that can store them.
     pub(super) fn special(token: &[u8], kind: TableHeadKind) -> Option<TableValue> {
         let number = number::msvc_special(token).filter(|_| !matches!(kind, TableHeadKind::Integer(_)))?;
         Some(TableValue { number, mark: NOT_INTEGER, wide: None })
     }
 
-    /// Parses an integer of at most 64 bits and a sign.
+    /// Parses an integer of at most 64 bits, with an optional sign.
     fn integer(token: &[u8]) -> Option<TableValue> {
         let (negative, digits) = match token {
             [b'-', rest @ ..] => (true, rest),
@@ -191,7 +191,7 @@ impl TableValue {
     }
 }
 
-/// Whether a token is an integer that differs from its nearest f64, `number`. Integers of more than 128 bits count as
+/// Whether a token is an integer that differs from the nearest f64, `number`. Integers with more than 128 bits count as
 /// different.
 fn is_rounded_integer(token: &[u8], number: f64) -> bool {
     let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);

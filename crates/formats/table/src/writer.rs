@@ -1,8 +1,8 @@
-//! Writes a table as text, in pages of rows formatted in parallel.
+//! Writes a table as text, in pages of rows that are formatted in parallel.
 //!
-//! Columns are described by lanes: every n-th value of an array, so that each axis of a mesh's positions is a column
-//! without a copy. If all lanes are floats with the same type and digits, whole lines are written at once, otherwise
-//! value by value.
+//! Columns are described by lanes. A lane is every n-th value of an array, so that each axis of a mesh's positions is a
+//! column without a copy. If all lanes are floats with the same type and digits, whole lines are written at once.
+//! Otherwise, values are written one by one.
 
 use super::TableFormat;
 use super::scene::NORMAL;
@@ -19,28 +19,28 @@ use polyhaul_text::format::{FixedLine, NumberLines, Page, Real};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Approximate text bytes per page.
+/// Approximate bytes of text per page.
 const PAGE_BYTES: usize = 256 << 10;
-/// Estimated bytes of a value with its separator.
+/// Estimated bytes of a value, including its separator.
 const VALUE_BYTES: usize = 10;
 /// Slot size as a multiple of the page size: text can be longer than estimated.
 const SLOT_FACTOR: usize = 4;
 /// Number of rows to gather at a time, so that they stay in the L1 cache.
 const TILE_ROWS: usize = 256;
 
-/// Rows to write: the names of columns, and consecutive blocks of rows.
+/// Rows to write: the names of the columns, and consecutive blocks of rows.
 #[derive(Default)]
 pub struct Rows<'a> {
-    /// Name of each column; empty if it has none.
+    /// Name of each column. The name is empty if the column has none.
     pub names: Vec<&'a str>,
     pub(crate) blocks: Vec<TableBlock<'a>>,
 }
 
-/// A block of rows with as many lanes as there are names.
+/// A block of rows. It has as many lanes as there are names.
 pub(crate) struct TableBlock<'a> {
     pub(crate) row_count: usize,
     pub(crate) lanes: Vec<TableWriterLane<'a>>,
-    /// Transform of the block's positions and normals, if any.
+    /// Positions and normals of the block, and the transform to apply to them, if any.
     pub(crate) placed: Option<Placed<'a>>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) normals: &'a [[f32; 3]],
 }
 
-/// Transformed positions and normals of a page.
+/// The transformed positions and normals of a page.
 #[derive(Default)]
 pub(super) struct TableMoved {
     positions: Vec<[f32; 3]>,
@@ -61,7 +61,7 @@ pub(super) struct TableMoved {
 /// Role of a lane's numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum TableRole {
-    /// Any other role.
+    /// Any role not listed here.
     #[default]
     Other,
     /// An axis of a position.
@@ -70,7 +70,7 @@ pub(crate) enum TableRole {
     Normal,
 }
 
-/// A column: every `step`-th number, from `first` on.
+/// A column: every `step`-th number, starting at `first`.
 #[derive(Clone, Copy)]
 pub(crate) struct TableWriterLane<'a> {
     pub(crate) numbers: TableWriterNumbers<'a>,
@@ -92,7 +92,7 @@ pub(crate) enum TableWriterNumbers<'a> {
     U64(&'a [u64]),
     F32(&'a [f32]),
     F64(&'a [f64]),
-    /// From 0 to 1; written as integers from 0 to 255.
+    /// Numbers from 0 to 1, which are written as integers from 0 to 255.
     Unit(&'a [f32]),
 }
 
@@ -102,12 +102,12 @@ pub(super) struct TablePages<'a> {
     digits: Vec<Digits>,
     style: FormatOptions<'a, TableWriteOptions>,
     delimiter: u8,
-    /// Whether the names form a header row.
+    /// Whether the names are written as a header row.
     has_header: bool,
     page_rows: usize,
-    /// First page of each block, followed by the number of pages.
+    /// Index of the first page of each block, followed by the number of pages.
     first_pages: Vec<u64>,
-    /// Digits of all columns, if they are the same.
+    /// The digits of all columns, if they are the same for all.
     same_digits: Option<Digits>,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct TablePageSlot {
     tile64: Vec<f64>,
 }
 
-/// Fails if a column contains lists, or does not have as many rows as the table.
+/// Fails if a column contains lists, or if its number of rows differs from the table's.
 pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
         let name = names::shown(&column.name);
@@ -159,17 +159,18 @@ impl<'a> Rows<'a> {
         Ok(rows)
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> u64 {
         self.blocks.iter().map(|block| block.row_count as u64).sum()
     }
 
-    /// Number of lines of text. Rows without columns have none: readers skip blank lines.
+    /// Returns the number of lines of text. Rows without columns have no lines, because readers skip blank lines.
     pub fn line_count(&self) -> u64 {
         if self.names.is_empty() { 0 } else { self.row_count() }
     }
 
-    /// Returns the first page of each block, with at most `page_rows` rows per page, followed by the number of pages.
+    /// Returns the index of the first page of each block, with at most `page_rows` rows per page, followed by the
+    /// number of pages.
     pub(crate) fn first_pages(&self, page_rows: usize) -> Result<Vec<u64>> {
         let mut first_pages = Vec::new();
         let mut pages = 0;
@@ -183,7 +184,8 @@ impl<'a> Rows<'a> {
 }
 
 impl TableBlock<'_> {
-    /// Returns the lanes of `rows`, with their first row as row 0. Positions and normals are transformed into `moved`.
+    /// Returns the lanes of `rows`, in which the first of these rows is row 0. Transforms positions and normals into
+    /// `moved`.
     pub(super) fn lanes<'s>(
         &'s self,
         rows: Range<usize>,
@@ -290,7 +292,7 @@ pub(super) fn plan<'a>(
     }
     let has_header = has_header(&rows.names, format, style);
     if !has_header && let Some(block) = rows.blocks.first() {
-        // Without a decimal point a normal would be read as a color.
+        // Without a decimal point, a normal would be read as a color.
         let normals = digits.iter_mut().zip(&block.lanes).filter(|(_, lane)| lane.role == TableRole::Normal);
         normals.filter(|(digits, _)| **digits == Digits::Fixed(0)).for_each(|(digits, _)| *digits = Digits::Fixed(1));
     }
@@ -311,7 +313,7 @@ impl TablePages<'_> {
     }
 }
 
-/// Whether column names are written: by default, in csv and tsv if any column has one.
+/// Whether column names are written. By default, they are written to csv and tsv if any column has a name.
 pub fn has_header(names: &[&str], format: TableFormat, style: FormatOptions<'_, TableWriteOptions>) -> bool {
     match style.own.out_header {
         TableHeader::Present => true,
@@ -366,7 +368,7 @@ impl TablePageSlot {
     }
 }
 
-/// Returns a column's name as written, before quoting: unlike in other formats, it can contain line breaks.
+/// Returns a column's name as written, before quoting. Unlike in other formats, it can contain line breaks.
 pub fn written_name(name: &str) -> Cow<'_, str> {
     if name.contains('\n') { name.replace(['\0', '\r'], "_").into() } else { names::written(name) }
 }
@@ -444,7 +446,7 @@ impl TablePages<'_> {
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }
 
-    /// Writes rows in whole lines; returns `false` without writing if the columns have different digits, or if any lane
+    /// Writes rows as whole lines. Returns `false` without writing if the columns have different digits, or if any lane
     /// has another type, has NaN, or needs a decimal point.
     fn tile<R: TableFloat>(
         &self,
@@ -472,7 +474,7 @@ impl TablePages<'_> {
                 return Ok(false);
             }
             for (place, &value) in tile[number..].iter_mut().step_by(count).zip(values) {
-                // Only NaN differs from itself.
+                // Only NaN is unequal to itself.
                 #[expect(clippy::eq_op, reason = "it is asked whether this is NaN")]
                 let differs = value != value;
                 is_nan |= differs;
@@ -506,7 +508,7 @@ impl TablePages<'_> {
                 let (fours, rest) = values.as_chunks::<4>();
                 let is_whole = page.whole(|page| {
                     if page.fixed_lines(&part, fours) < fours.len() {
-                        // The page is full: fail the same way as for a single line.
+                        // The page is full: fail in the same way as for a single line.
                         return page.fixed_line(&part, fours[0]);
                     }
                     match rest {
@@ -528,12 +530,13 @@ impl TablePages<'_> {
         })
     }
 
-    /// Whether the values of a lane must be distinguishable from integers: normals in files without column names.
+    /// Whether the values of a lane must not look like integers, which applies to normals in files without column
+    /// names.
     fn wants_point(&self, lane: &TableWriterLane<'_>) -> bool {
         !self.has_header && lane.role == TableRole::Normal
     }
 
-    /// Writes rows value by value.
+    /// Writes rows, one value at a time.
     fn values(&self, lanes: &[TableWriterLane<'_>], mut rows: Range<usize>, out: &mut Out) -> Result<()> {
         out.format(|page| {
             while rows.start < rows.end {
@@ -545,7 +548,7 @@ impl TablePages<'_> {
                         }
                         let start = page.len();
                         self.value(page, lane.numbers, lane.first + row * lane.step, *digits);
-                        // An exponent, `nan` and `inf` also mark a float.
+                        // An exponent, `nan` or `inf` also marks a float.
                         let has_mark = |text: &[u8]| text.iter().any(|byte| b".ein".contains(byte));
                         if self.wants_point(lane) && !page.as_bytes().get(start..).is_some_and(has_mark) {
                             page.bytes(b".0");
@@ -597,7 +600,7 @@ fn whole_lines<const N: usize, R: Real>(line: &FixedLine<'_>, tile: &[R], out: &
     })
 }
 
-/// Writes rows of values with the fewest digits that read back as the same numbers.
+/// Writes rows of values with the minimum number of digits that read back as the same numbers.
 fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out) -> Result<()> {
     let lines = NumberLines::new(count, delimiter, [b"\n"]);
     let mut written = 0;
@@ -607,7 +610,7 @@ fn shortest_rows<R: Real>(tile: &[R], count: usize, delimiter: u8, out: &mut Out
     })
 }
 
-/// Converts a color value from 0 to 1 to a byte; NaN becomes 0.
+/// Converts a color value, which is from 0 to 1, to a byte. NaN becomes 0.
 pub(super) fn byte_of(value: f32) -> u32 {
     (value * 255.0).round().clamp(0.0, 255.0) as u32
 }

@@ -1,16 +1,16 @@
-//! Decodes attributes: for each byte of an element, deltas between consecutive elements, in groups of 16 with the
-//! minimum number of bits per group. See appendix A of the extension, mode 0.
+//! Decodes attributes: for each byte of an element, deltas between consecutive elements, in groups of 16 with as few
+//! bits per delta as the group allows. See appendix A of the extension, mode 0.
 
 use super::{CUT, EXTRA, MeshoptResult, take};
 
-/// Deltas per group.
+/// Number of deltas per group.
 const GROUP: usize = 16;
 
 /// Maximum number of elements per block, and maximum bytes per block.
 const BLOCK: usize = 256;
 const BLOCK_BYTES: usize = 8192;
 
-/// Bits per delta, by the header's two bits: for control modes 0 and 1, and in version 0.
+/// Bits per delta, indexed by the two bits in the header: for control modes 0 and 1, and for version 0.
 const BITS: [[u8; 4]; 2] = [[0, 1, 2, 4], [1, 2, 4, 8]];
 const BITS_OF_VERSION_0: [u8; 4] = [0, 2, 4, 8];
 
@@ -42,16 +42,16 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
         0xa1 => true,
         _ => return Err("unknown attribute codec version"),
     };
-    // After padding, the tail holds the baseline of the first element and, in version 1, one channel mode per four
+    // The tail, after padding, holds the baseline of the first element and, in version 1, one channel mode per four
     // bytes of an element.
     let tail_bytes = if is_new { stride + stride / 4 } else { stride };
-    // The minimum tail of the format: decoders may read 24 bytes for any group, even the last one.
+    // The minimum tail size in the format: decoders may read 24 bytes for any group, even the last one.
     let padded = tail_bytes.max(if is_new { 24 } else { 32 });
     let tail = data.len().checked_sub(padded).and_then(|start| data.split_off(start..)).ok_or(CUT)?;
     let (baseline, channels) = tail[padded - tail_bytes..].split_at(stride);
     let mut last = [0; BLOCK];
     last[..stride].copy_from_slice(baseline);
-    // Rounded down to whole groups, as encoders do: block sizes are not stored.
+    // Rounded down to whole groups, as encoders do, because block sizes are not stored.
     let max_elements = (BLOCK_BYTES / stride / GROUP * GROUP).min(BLOCK);
     for block in out.chunks_mut(max_elements * stride) {
         let controls = if is_new { Some(take(&mut data, stride / 4)?) } else { None };
@@ -69,11 +69,11 @@ pub(super) fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> MeshoptResu
     if data.is_empty() { Ok(()) } else { Err(EXTRA) }
 }
 
-/// Decodes the deltas of one byte of all elements in a block.
+/// Decodes the deltas of one byte for all elements in a block.
 fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> MeshoptResult<()> {
     let bits = match control {
         None => BITS_OF_VERSION_0,
-        // Control 2: all deltas are zero, as `deltas` already is.
+        // Control mode 2: all deltas are zero, as they already are in `deltas`.
         Some(2) => return Ok(()),
         Some(3) => {
             deltas.copy_from_slice(take(data, deltas.len())?);
@@ -90,7 +90,7 @@ fn take_deltas(data: &mut &[u8], control: Option<u8>, deltas: &mut [u8]) -> Mesh
     Ok(())
 }
 
-/// Decodes 16 deltas of `bits` bits. A delta with all bits set is replaced by a byte that follows the group.
+/// Decodes 16 deltas of `bits` bits each. A delta with all bits set is replaced by a byte that follows the group.
 fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     let mut group = [0; GROUP];
     match bits {
@@ -106,7 +106,7 @@ fn take_group(data: &mut &[u8], bits: u8) -> MeshoptResult<[u8; GROUP]> {
     let escape = (1 << bits) - 1;
     for (at, delta) in group.iter_mut().enumerate() {
         let offset = (at % per_byte) as u8 * bits;
-        // 1-bit deltas start at the lowest bit of a byte, wider ones at the highest.
+        // 1-bit deltas start at the lowest bit of a byte, wider deltas at the highest bits.
         let shift = if bits == 1 { offset } else { 8 - bits - offset };
         *delta = packed[at / per_byte] >> shift & escape;
         if *delta == escape {

@@ -1,6 +1,6 @@
 //! Filters, which convert decoded attributes in place. See appendix B of the extension.
 //!
-//! The extension leaves results undefined for values outside its ranges; here, they are the same on all machines.
+//! The extension leaves the results for values outside its ranges undefined; here, they are the same on all machines.
 
 /// A filter, named as in files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +10,9 @@ pub(super) enum MeshoptFilter {
     Octahedral,
     /// Unit quaternions without their largest component.
     Quaternion,
-    /// Floats as exponent and mantissa.
+    /// Floats, as exponent and mantissa.
     Exponential,
-    /// Colors as luma and chroma.
+    /// Colors, as luma and chroma.
     Color,
 }
 
@@ -28,7 +28,7 @@ impl MeshoptFilter {
         })
     }
 
-    /// Returns whether the filter supports elements of `stride` bytes, a multiple of 4.
+    /// Returns whether the filter supports elements of `stride` bytes. `stride` must be a multiple of 4.
     pub(super) fn has_stride(self, stride: u64) -> bool {
         match self {
             MeshoptFilter::None | MeshoptFilter::Exponential => true,
@@ -95,7 +95,7 @@ fn octahedral([x, y, unit]: [f32; 3]) -> [f32; 3] {
 }
 
 fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
-    // The two low bits are the index of the omitted component.
+    // The two lowest bits are the index of the omitted component.
     // The unit is 2^n - 1, so setting these bits restores it.
     let unit = f32::from((last | 3) as i16);
     let [x, y, z] = [x, y, z].map(|part| f32::from(part as i16) / unit * std::f32::consts::FRAC_1_SQRT_2);
@@ -107,7 +107,7 @@ fn quaternion([x, y, z, last]: [u16; 4]) -> [u16; 4] {
     out
 }
 
-/// Decodes a float: the high 8 bits are the exponent, the low 24 bits the mantissa.
+/// Decodes a float: the highest 8 bits are the exponent, and the lowest 24 bits are the mantissa.
 fn exponential(value: i32) -> f32 {
     // In 64 bits, every power of two and every product is exact, so only the conversion to `f32` rounds.
     let power = f64::from_bits(((1023 + i64::from(value >> 24)) as u64) << 52);
@@ -116,10 +116,10 @@ fn exponential(value: i32) -> f32 {
 
 /// Decodes red, green, blue and alpha, up to `max_value`. The highest set bit of `alpha` determines the bit depth.
 fn color(y: i32, [orange, green]: [i32; 2], alpha: u32, max_value: f32) -> [f32; 4] {
-    // Alpha 0 has no bit depth and makes the scale infinite; the saturating casts still define the result.
+    // An alpha of 0 has no bit depth and makes the scale infinite; the saturating casts still define the result.
     let mask = (1_u32 << (32 - alpha.leading_zeros())) - 1;
     let opacity = alpha & (mask >> 1);
-    // The marker of the bit depth takes one bit of alpha; repeating the lowest bit restores the range.
+    // The marker of the bit depth takes one bit of alpha. Repeating the lowest bit restores the range.
     let opacity = (opacity << 1 | opacity & 1) as i32;
     let scale = max_value / mask as f32;
     [y + orange - green, y + green, y - orange - green, opacity].map(|value| (value as f32 * scale).round())

@@ -18,7 +18,7 @@ use polyhaul_model::names;
 use polyhaul_pipeline::arrays::zeroed;
 use serde::Deserialize;
 
-/// Names of the extension; its content is the same under both.
+/// Names of the extension. Its content is the same under both names.
 pub(crate) const NAMES: [&str; 2] = ["EXT_meshopt_compression", "KHR_meshopt_compression"];
 
 /// Content of the extension.
@@ -45,7 +45,7 @@ enum MeshoptMode {
 /// A validated compressed view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MeshoptView {
-    /// Buffer with the compressed bytes; their offset and size in it follow.
+    /// Buffer with the compressed bytes. Their offset and size in the buffer follow.
     pub(crate) buffer: usize,
     pub(crate) offset: u64,
     pub(crate) len: u64,
@@ -72,7 +72,7 @@ impl MeshoptView {
         self.stride * self.count
     }
 
-    /// Decodes the compressed bytes of the view `index`.
+    /// Decodes the compressed bytes of view `index`.
     pub(crate) fn decode(&self, bytes: &[u8], index: usize) -> Result<Vec<u8>> {
         let mut out = zeroed(self.content_bytes(), "a compressed view")?;
         let decoded = match (self.mode, self.stride) {
@@ -89,7 +89,7 @@ impl MeshoptView {
 }
 
 impl MeshoptExtension {
-    /// Returns the view if its numbers are consistent.
+    /// Returns the view. Fails if its numbers are inconsistent.
     fn check(&self, view: &BufferView, path: &str) -> Result<MeshoptView> {
         let mode = match &*self.mode {
             "ATTRIBUTES" => MeshoptMode::Attributes,
@@ -140,10 +140,10 @@ type MeshoptFault = &'static str;
 /// Result of decoding.
 type MeshoptResult<T> = std::result::Result<T, MeshoptFault>;
 
-/// Data that ends before the last element.
+/// The data ends before the last element.
 const CUT: MeshoptFault = "unexpected end";
 
-/// Data after the last element.
+/// There is data after the last element.
 const EXTRA: MeshoptFault = "extra bytes";
 
 /// Takes the first `count` bytes.
@@ -151,7 +151,7 @@ fn take<'b>(bytes: &mut &'b [u8], count: usize) -> MeshoptResult<&'b [u8]> {
     bytes.split_off(..count).ok_or(CUT)
 }
 
-/// Decodes a variable-length integer of up to 32 bits: 7 bits per byte, lowest first.
+/// Decodes a variable-length integer of up to 32 bits, with 7 bits per byte, lowest bits first.
 fn take_varint(bytes: &mut &[u8]) -> MeshoptResult<u32> {
     let mut value = 0;
     for shift in (0..35).step_by(7) {

@@ -1,5 +1,5 @@
-//! Decodes triangle indices: most triangles share an edge with a recent one and take one byte. See appendix A of the
-//! extension, mode 1.
+//! Decodes triangle indices: most triangles share an edge with a recent triangle and take one byte. See appendix A of
+//! the extension, mode 1.
 
 use super::{CUT, EXTRA, MeshoptResult, take, take_varint, unfolded};
 
@@ -36,7 +36,7 @@ impl<T: Copy + Default> Recent<T> {
         self.count += 1;
     }
 
-    /// Returns the value pushed `age` values before the last one.
+    /// Returns the value that was pushed `age` values before the last one.
     fn get(&self, age: u8) -> MeshoptResult<T> {
         let age = usize::from(age);
         if age >= self.count {
@@ -48,7 +48,7 @@ impl<T: Copy + Default> Recent<T> {
 
 struct TriangleDecoder<'b> {
     data: &'b [u8],
-    /// Pairs of vertex codes, for codes from 0xf0 on.
+    /// Pairs of vertex codes, for the triangle codes 0xf0 to 0xfd.
     table: &'b [u8; 16],
     /// Next unused index.
     next: u32,
@@ -69,22 +69,22 @@ impl TriangleDecoder<'_> {
         let c = match vertex {
             0 => self.take_next(),
             1..=12 => self.vertices.get(vertex)?,
-            // 13 and 14 are deltas of -1 (wrapping) and 1 from the last stored index, without a byte of data.
+            // 13 and 14 mean -1 (wrapping) and 1 relative to the last stored index, without a byte of data.
             13 => self.step(u32::MAX),
             14 => self.step(1),
             _ => self.take_index()?,
         };
-        // Recent vertices are already in the buffer.
+        // The buffer already contains recent vertices.
         if !(1..=12).contains(&vertex) {
             self.vertices.push(c);
         }
-        // Later codes count back from the newest edge, so the order of these two is part of the format.
+        // Later codes count back from the newest edge, so the order of these two calls is part of the format.
         self.edges.push((c, b));
         self.edges.push((a, c));
         Ok([a, b, c])
     }
 
-    /// Decodes a triangle without a shared edge; `code` is an index into the table, or 14 or 15 for a stored pair.
+    /// Decodes a triangle without a shared edge. `code` is an index into the table, or 14 or 15 for a stored pair.
     fn without_edge(&mut self, code: u8) -> MeshoptResult<[u32; 3]> {
         let is_stored = code >= 14;
         let pair = if is_stored { *self.data.split_off_first().ok_or(CUT)? } else { self.table[usize::from(code)] };
@@ -112,7 +112,7 @@ impl TriangleDecoder<'_> {
         Ok([a, b, c])
     }
 
-    /// Decodes a vertex: the next new one, a recent one, or a stored one.
+    /// Decodes a vertex, which is the next new vertex, a recent vertex, or a stored index.
     fn vertex(&mut self, kind: u8) -> MeshoptResult<u32> {
         match kind {
             0 => Ok(self.take_next()),

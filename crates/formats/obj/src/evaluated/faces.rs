@@ -12,20 +12,20 @@ use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::Page;
 use std::ops::Range;
 
-/// State of a face, or the state lines written so far; `None` if the object does not set it.
+/// State of a face, or the state that the lines so far set; `None` if the object does not set it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct ObjSaid {
     smoothing: Option<u32>,
-    /// Group index, or [`NONE`].
+    /// Index of the group, or [`NONE`].
     group: Option<u32>,
-    /// Material: a slot of the object, or the name from a run of the mesh.
+    /// Material: the index of a slot of the object, or the value of a run of the mesh.
     material: Option<i32>,
 }
 
 /// State at the start of an object, before any state line.
 const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None };
 
-/// Writes the faces at positions `range` of the writing order.
+/// Writes faces `range`, counted in output order.
 pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
     let writer = FaceWriter::new(text, prepared);
     let mut corners = ObjFacesCorners::default();
@@ -38,7 +38,7 @@ pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<us
     while at < range.end {
         writer.say(next, said, out)?;
         said = next;
-        // Write all consecutive faces with the same state.
+        // Write all consecutive faces that have the same state.
         out.format(|page| {
             while at < range.end && next == said {
                 if !writer.face(page, prepared.face(at), &mut corners) {
@@ -58,7 +58,7 @@ pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<us
 struct FaceWriter<'a> {
     text: &'a ObjText<'a>,
     prepared: &'a Prepared<'a>,
-    // Slices, because access to an `Array` is a call.
+    // Slices, because each access to an `Array` is a call.
     offsets: &'a [u32],
     corner_positions: &'a [u32],
     smooth: &'a [u8],
@@ -67,11 +67,11 @@ struct FaceWriter<'a> {
     normals: ObjAttribute<'a, 3>,
     forms: CornerForms<'a>,
     has_vertex_groups: bool,
-    /// Whether some corners may lack values that others have.
+    /// Whether some corners may lack a uv or a normal that other corners have.
     may_miss: bool,
 }
 
-/// Indices of a face's corners, in writing order.
+/// Indices of a face's corners, in output order.
 #[derive(Default)]
 struct ObjFacesCorners {
     positions: Vec<u32>,
@@ -98,7 +98,7 @@ impl<'a> FaceWriter<'a> {
         }
     }
 
-    /// Writes a face; returns `false` if it does not fit.
+    /// Writes a face. Returns `false` if it does not fit.
     #[inline]
     fn face(&self, page: &mut Page<'_>, face: usize, corners: &mut ObjFacesCorners) -> bool {
         if self.may_miss {
@@ -106,7 +106,7 @@ impl<'a> FaceWriter<'a> {
         }
         let ObjNumbers { uvs, normals, .. } = &self.prepared.numbers;
         let Range { start, end } = self.corners(face);
-        // Mirroring reverses the corners except the first.
+        // Mirroring reverses all corners except the first.
         let corner = |at: usize| if self.prepared.frame.is_mirrored && at > 0 { end - at } else { start + at };
         let position = |at| self.corner_positions[corner(at)];
         let uv = |at| self.uvs.number(&uvs.of_item, face, corner(at));
@@ -131,7 +131,7 @@ impl<'a> FaceWriter<'a> {
             corners.normals.extend(range.map(|corner| self.normals.number(&normals.of_item, face, corner)));
         }
         if frame.is_mirrored {
-            // Mirroring reverses the corners except the first.
+            // Mirroring reverses all corners except the first.
             for stream in [&mut corners.positions, &mut corners.uvs, &mut corners.normals] {
                 stream.get_mut(1..).unwrap_or_default().reverse();
             }
@@ -155,7 +155,7 @@ impl<'a> FaceWriter<'a> {
         if self.text.options.own.smoothing == Smoothing::None {
             return None;
         }
-        // Same as `Mesh::smoothing_group`, but with the slice at hand: this runs for each face.
+        // Same as `Mesh::smoothing_group`, but reads the slice directly, because this runs for each face.
         let flag = || self.smooth.get(face).map(|&smooth| u32::from(smooth != 0));
         smoothing.get(face).copied().or_else(flag).or_else(|| Run::at_face(&mesh.smoothing_runs, face))
     }
@@ -169,8 +169,8 @@ impl<'a> FaceWriter<'a> {
         }
     }
 
-    /// Returns the vertex group with the largest sum of weights over the corners, the first one on ties. A face whose
-    /// corners are members with weight 0 gets the first group, as in Blender.
+    /// Returns the vertex group with the largest sum of weights over the corners; on ties, the first of these groups.
+    /// If corners are members of groups, but only with weight 0, returns the first group of the mesh, as in Blender.
     fn group(&self, face: usize) -> Option<u32> {
         let Prepared { mesh, .. } = self.prepared;
         if !self.has_vertex_groups {
@@ -193,7 +193,7 @@ impl<'a> FaceWriter<'a> {
         Some(best.0)
     }
 
-    /// Writes the state lines that changed.
+    /// Writes a state line for each state that changed.
     fn say(&self, next: ObjSaid, said: ObjSaid, out: &mut Out) -> Result<()> {
         if let Some(value) = next.smoothing
             && next.smoothing != said.smoothing
@@ -244,7 +244,7 @@ impl<'a> FaceWriter<'a> {
     }
 }
 
-/// Writes the lines `range`.
+/// Writes loose edges `range` as `l` elements.
 pub(super) fn lines(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
     let forms = CornerForms::new(b"l", prepared.bases.map(|base| base.wrapping_add(1)));
     let lines = &prepared.mesh.lines;
@@ -254,7 +254,7 @@ pub(super) fn lines(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out)
     })
 }
 
-/// Writes the points `range`.
+/// Writes loose points `range` as `p` elements.
 pub(super) fn points(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
     let base = prepared.bases[0].wrapping_add(1);
     prepared.mesh.points[range]

@@ -2,10 +2,11 @@
 //! sorted by material slot.
 //!
 //! Numbering continues through the file, so an object's faces can be written only after the values of all earlier
-//! objects are counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A large one
-//! is prepared by all threads, then written in pages; it needs 4 bytes per corner each for UVs and normals.
+//! objects have been counted. Small objects are prepared in parallel, numbered in order, and written in parallel. A
+//! large object is prepared by all threads, then written in pages; it needs 4 bytes per corner for UVs and 4 for
+//! normals.
 //!
-//! `geometry::frame`: object transforms. `values`: UVs and normals. `prepare`: numbers and orders. `smoothing`:
+//! `geometry::frame`: object transforms. `values`: UVs and normals. `prepare`: indices and orders. `smoothing`:
 //! smoothing groups. `pages`: division of the text into pages. `faces`: faces and their state lines.
 
 mod faces;
@@ -26,15 +27,15 @@ use polyhaul_pipeline::write::Writing;
 use polyhaul_spill::paced;
 use prepare::{ObjNumbers, Prepared, Preparing};
 
-/// Minimum weight of objects that all threads prepare together. Smaller objects are part of a page, which is in memory
-/// as a whole.
+/// Minimum weight of objects that all threads prepare together. Smaller objects are a part of a page, which is in
+/// memory as a whole.
 const LARGE: usize = 1 << 17;
-/// Weight of a page of small objects: about as much text as other pages.
+/// Weight of a page of small objects: about as much text as in other pages.
 const PAGE: usize = 1 << 13;
-/// Memory per unit of a page's weight: text, numbers and deduplication tables.
+/// Memory budget per unit of a page's weight: text, indices and deduplication tables.
 const UNIT_BYTES: usize = 128;
 
-/// Writes objects; `written` precedes them.
+/// Writes objects; `written` describes the objects before them.
 pub fn write(
     scene: &Scene,
     objects: &[Object],
@@ -57,7 +58,7 @@ pub fn write(
             }
         }
     }
-    // The state lines in effect belong to these objects: the next object must set all of its own.
+    // The state lines in effect belong to these objects, so the next object must set its whole state.
     written.held = ObjHeld::unknown();
     Ok(written)
 }
@@ -84,7 +85,7 @@ fn write_large(
     writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
 }
 
-/// Fails if an object is not the whole of its mesh: values are deduplicated per mesh, so sections would not match.
+/// Fails if an object is only a section of its mesh: values are deduplicated per mesh, so sections would not match.
 fn check_whole(scene: &Scene, object: &Object) -> Result<()> {
     let Some(mesh) = scene.meshes.get(object.mesh) else {
         return Err(object.no_such_mesh());

@@ -15,7 +15,7 @@ use polyhaul_pipeline::write::Pages;
 use polyhaul_spill::paced;
 use std::ops::Range;
 
-/// Rows to compute before formatting them: they stay in the L1 cache.
+/// Number of rows to compute before formatting them: they stay in the L1 cache.
 const ROWS: usize = 256;
 
 /// Kinds of consecutive lines in the text of an object.
@@ -39,19 +39,19 @@ struct ObjectText<'a> {
 }
 
 impl ObjectText<'_> {
-    /// Sections of the text in order: kind, number of elements, estimated bytes of each; for unsorted faces, bytes per
-    /// corner.
+    /// Sections of the text, in order: the kind, the number of elements, and the estimated bytes of each element or,
+    /// for unsorted faces, of each corner.
     fn kinds(&self) -> [(ObjPagesKind, usize, u64); 8] {
         let Prepared { mesh, object, numbers, .. } = self.prepared;
         let options = self.text.options;
         let [positions, uvs, normals] = self.prepared.counts();
         let is_named = object.kind != ObjectKind::Unnamed;
         let name_bytes = (object.name.len() + object.mesh_name.len()) as u64 + 8;
-        // Positions of curves are written within the curves.
+        // The positions of curves are written together with the curves.
         let curves = if options.own.curves { mesh.curves.len() } else { 0 };
         let corner = 8 * (1 + u64::from(uvs > 0) + u64::from(normals > 0));
         let faces = mesh.faces.len();
-        // Sorted faces are assumed to have equally many corners.
+        // Sorted faces are assumed to have the same number of corners.
         let face = if numbers.order.is_empty() {
             corner
         } else {
@@ -69,7 +69,7 @@ impl ObjectText<'_> {
         ]
     }
 
-    /// Writes a range of elements of a kind.
+    /// Writes a range of elements of one kind.
     fn write(&self, kind: ObjPagesKind, range: Range<usize>, out: &mut Out) -> Result<()> {
         match kind {
             ObjPagesKind::Header => self.header(out),
@@ -141,7 +141,7 @@ impl ObjectText<'_> {
     }
 }
 
-/// Writes a line per row in batches: `row` computes a row, `finish` completes a batch.
+/// Writes a line per row, in batches. `row` computes a row, `finish` completes a batch.
 fn in_batches<const N: usize>(
     out: &mut Out,
     prefix: &[u8],
@@ -161,11 +161,11 @@ fn in_batches<const N: usize>(
     Ok(())
 }
 
-/// Pages of several small objects: prepared, then numbered in order, then written.
+/// Pages of several small objects, which are prepared, then numbered in order, then written.
 pub(super) struct SmallPages<'a> {
     preparing: Preparing<'a>,
     objects: &'a [Object],
-    /// First object of each page.
+    /// Index of the first object of each page.
     starts: Vec<usize>,
 }
 
@@ -263,7 +263,7 @@ impl<'a> Pages for SmallPages<'a> {
     }
 }
 
-/// Pages of about equal size, of an object that all threads prepared.
+/// Pages of about equal size for an object that all threads prepared.
 pub(super) struct LargePages<'a> {
     object: ObjectText<'a>,
     pieces: Vec<ObjPagesPiece>,
@@ -271,14 +271,14 @@ pub(super) struct LargePages<'a> {
     page_cost: u64,
 }
 
-/// All elements of a kind.
+/// All elements of one kind.
 #[derive(Clone, Debug)]
 struct ObjPagesPiece {
     kind: ObjPagesKind,
     count: usize,
-    /// Estimated bytes per element; for unsorted faces, per corner.
+    /// Estimated bytes per element or, for unsorted faces, per corner.
     unit: u64,
-    /// Cost of all pieces before this one.
+    /// Total cost of all pieces before this one.
     start: u64,
 }
 

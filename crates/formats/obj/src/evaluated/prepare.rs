@@ -1,4 +1,4 @@
-//! Prepares an object before its text is formatted: numbers of its UVs and normals, face order, smoothing groups.
+//! Prepares an object before its text is formatted: indices of its UVs and normals, face order, smoothing groups.
 
 use super::smoothing;
 use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// Corners per parallel step when marking used positions.
 const PIECE: usize = 1 << 16;
 
-/// From this number of slots on, sorting is faster than one pass per slot.
+/// Minimum number of slots for which sorting is faster than one pass per slot.
 const MANY_SLOTS: u32 = 8;
 
 /// An object ready to be written.
@@ -33,11 +33,11 @@ pub(super) struct Prepared<'a> {
 pub(super) struct ObjNumbers {
     pub(super) uvs: Unique,
     pub(super) normals: Unique,
-    /// Nonzero for positions used by a face; empty if unneeded.
+    /// Nonzero for positions that a face uses; empty if this is not needed.
     used: Vec<AtomicU8>,
-    /// Faces sorted by material slot; empty if they already are.
+    /// Faces sorted by material slot; empty if they already are sorted.
     pub(super) order: Vec<u32>,
-    /// Smoothing group of each face; empty if flags are written.
+    /// Smoothing group of each face; empty if on/off flags are written.
     pub(super) smoothing: Vec<u32>,
 }
 
@@ -104,14 +104,14 @@ impl<'a> Prepared<'a> {
         [self.mesh.positions.len(), self.numbers.uvs.first.len(), self.numbers.normals.first.len()]
     }
 
-    /// Returns the face at position `at` of the writing order.
+    /// Returns the face at position `at` in output order.
     #[inline]
     pub(super) fn face(&self, at: usize) -> usize {
         self.numbers.order.get(at).map_or(at, |&face| face as usize)
     }
 }
 
-/// Returns empty numbers that reuse the memory of earlier ones.
+/// Returns empty results that reuse the memory of earlier results.
 fn emptied(numbers: &mut Unique) -> Unique {
     let mut numbers = std::mem::take(numbers);
     numbers.first.clear();
@@ -136,7 +136,8 @@ fn find_used(mesh: &Mesh, threads: usize, cancel: &Cancel, used: &mut Vec<Atomic
     )
 }
 
-/// Sorts the faces stably by slot; leaves `order` empty if they already are.
+/// Sorts the faces by slot, and keeps the order of faces with the same slot. Leaves `order` empty if they are already
+/// sorted.
 fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
     if slots.is_sorted() {
         return Ok(());
@@ -144,13 +145,13 @@ fn order_by_slot(slots: &[i32], order: &mut Vec<u32>) -> Result<()> {
     order.try_reserve_exact(slots.len())?;
     let (low, high) = slots.iter().fold((i32::MAX, i32::MIN), |(low, high), &slot| (low.min(slot), high.max(slot)));
     if high.abs_diff(low) < MANY_SLOTS {
-        // One pass over all faces per slot.
+        // One pass over all faces for each slot.
         for value in low..=high {
             order.extend((0..).zip(slots).filter(|(_, slot)| **slot == value).map(|(face, _)| face));
         }
     } else {
         order.extend(0..slots.len() as u32);
-        // Pairs of slot and face are unique, so an in-place sort is stable.
+        // Pairs of slot and face are unique, so an unstable sort has the same result as a stable one.
         order.sort_unstable_by_key(|&face| (slots[face as usize], face));
     }
     Ok(())

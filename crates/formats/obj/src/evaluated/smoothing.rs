@@ -1,14 +1,14 @@
-//! Smoothing groups: smooth faces connected across edges that are not sharp and have exactly two faces.
+//! Smoothing groups: smooth faces that are connected across edges which are not sharp and have exactly two faces.
 //!
 //! Groups are numbered from 1 in the order of their first face. A flat face is a group of its own and takes a number
-//! (and a bit) like any other, although 0 is written for it. As bit flags, a group takes the lowest bit that no group
-//! with a smaller number uses at either end of its boundary edges.
+//! (and a bit) like any other group, although 0 is written for it. If groups are written as bit flags, a group takes
+//! the lowest bit that no group with a smaller number uses at either endpoint of its boundary edges.
 
 use polyhaul_model::Mesh;
 use polyhaul_model::error::Result;
 use std::collections::HashMap;
 
-/// Computes the smoothing group of each face, as a number or as a bit.
+/// Computes the smoothing group of each face, as a number or as a bit flag.
 pub(super) fn groups(mesh: &Mesh, as_bits: bool) -> Result<Vec<u32>> {
     let count = mesh.faces.len();
     let mut parents = Vec::new();
@@ -44,7 +44,7 @@ fn is_smooth(mesh: &Mesh, face: usize) -> bool {
     mesh.face_smooth.get(face).is_some_and(|&smooth| smooth != 0)
 }
 
-/// Returns the first face of a group, with path compression.
+/// Returns the first face of a group; compresses the path to it.
 fn root(parents: &mut [u32], mut face: u32) -> u32 {
     while parents[face as usize] != face {
         let parent = parents[face as usize];
@@ -63,12 +63,12 @@ fn edge(a: u32, b: u32) -> (u32, u32) {
 enum EdgeFaces {
     One(u32),
     Two(u32, u32),
-    /// Three or more, or the edge is sharp: joins no faces.
+    /// Three or more faces, or the edge is sharp: the edge joins no faces.
     Apart,
 }
 
 impl EdgeFaces {
-    /// Returns the two faces that this edge joins into one group.
+    /// Returns the two faces that this edge joins into one group, if any.
     fn joined(self, mesh: &Mesh) -> Option<[u32; 2]> {
         match self {
             EdgeFaces::Two(a, b) => {
@@ -103,7 +103,7 @@ fn faces_of_edges(mesh: &Mesh) -> Result<SmoothingEdges> {
 }
 
 fn join_over_edges(mesh: &Mesh, edges: &SmoothingEdges, parents: &mut [u32]) {
-    // The root of a group is its first face, whatever the order of edges.
+    // The root of a group is its first face, regardless of the order of edges.
     for [a, b] in edges.values().filter_map(|faces| faces.joined(mesh)) {
         let a_root = root(parents, a);
         let b_root = root(parents, b);
@@ -111,7 +111,7 @@ fn join_over_edges(mesh: &Mesh, edges: &SmoothingEdges, parents: &mut [u32]) {
     }
 }
 
-/// Computes the bit of each face's group; 0 if all 32 are taken.
+/// Computes the bit flag of each face's group; 0 if all 32 bits are taken.
 fn bits(mesh: &Mesh, edges: &SmoothingEdges, numbers: &[u32], last: u32) -> Result<Vec<u32>> {
     let mut by_group: Vec<u32> = Vec::new();
     by_group.try_reserve_exact(numbers.len())?;
@@ -126,7 +126,7 @@ fn bits(mesh: &Mesh, edges: &SmoothingEdges, numbers: &[u32], last: u32) -> Resu
     for group in by_group.chunk_by(|&a, &b| numbers[a as usize] == numbers[b as usize]) {
         let number = numbers[group[0] as usize];
         let corners = |face: u32| &mesh.faces.corner_positions[mesh.faces.corners(face as usize)];
-        // Only at the boundary edges of the group: elsewhere, groups may share a position but no edge.
+        // Only at the boundary edges of the group. Elsewhere, groups may share a position but no edge.
         let mut others = 0;
         for corners in group.iter().map(|&face| corners(face)) {
             for (at, &start) in corners.iter().enumerate() {

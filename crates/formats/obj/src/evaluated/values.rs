@@ -1,7 +1,7 @@
 //! The UVs and normals of an object, and their equality for deduplication.
 //!
 //! Values are deduplicated per object and numbered by first appearance (`geometry::dedup`): UVs by their bits, normals
-//! by the digits to be written. Zero and negative zero are equal; the first one's sign is written.
+//! by the digits to be written. Zero and negative zero are equal; the sign of the first occurrence is written.
 
 use polyhaul_geometry::dedup::{BATCH, Dedup, DedupKey, Items, Unique, prefetch};
 use polyhaul_geometry::frame::Frame;
@@ -12,7 +12,7 @@ use polyhaul_pipeline::options::Cancel;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// If values and frame are below this, no overflow can make equal values differ.
+/// If values and frame are below this magnitude, no overflow can make equal values differ.
 const MODEST: f32 = 1e15;
 
 /// Values of an attribute, and the mapping from corners to them.
@@ -23,7 +23,7 @@ pub(super) struct ObjAttribute<'a, const N: usize> {
     /// Index of each corner's value, for [`Domain::Indexed`].
     stream: &'a [u32],
     corner_positions: &'a [u32],
-    /// Nonzero for positions used by a face, for [`Domain::Vertex`].
+    /// Nonzero for positions that a face uses, for [`Domain::Vertex`].
     used: &'a [AtomicU8],
     positions: usize,
 }
@@ -47,7 +47,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         self.domain == Domain::Vertex && !self.values.is_empty()
     }
 
-    /// Ignores the values of positions that no face uses.
+    /// Ignores the values at positions that no face uses.
     pub(super) fn with_used(self, used: &'a [AtomicU8]) -> Self {
         ObjAttribute { used, ..self }
     }
@@ -81,7 +81,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         Some(self.values[place])
     }
 
-    /// Returns a table index shared by items whose values are often equal.
+    /// Returns a table index that is shared by items whose values are often equal.
     #[inline(always)]
     fn hint(&self, domain: Domain, item: usize) -> usize {
         match domain {
@@ -107,7 +107,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
         }
     }
 
-    /// Returns the number of a corner's value after deduplication.
+    /// Returns the index of a corner's value after deduplication.
     #[inline]
     pub(super) fn number(&self, of_item: &[u32], face: usize, corner: usize) -> u32 {
         match self.domain {
@@ -118,7 +118,7 @@ impl<'a, const N: usize> ObjAttribute<'a, N> {
     }
 }
 
-/// A domain known at compile time, for the domains that large meshes use; `None` for the others.
+/// A domain known at compile time: one of the domains that large meshes use, or `None` for any other domain.
 pub(super) trait ObjPlace: Sync {
     const DOMAIN: Option<Domain>;
 }
@@ -249,13 +249,13 @@ pub(super) struct Normals<'a> {
     pub(super) rounding: Rounding,
 }
 
-/// Factor for rounding normals to a multiple of its inverse, before they are compared and written.
+/// Factor that normals are multiplied by for rounding, before they are compared and written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rounding(Option<f32>);
 
 impl Rounding {
-    /// Rounds to the digits to be written. With more than six digits or the shortest form, normals are neither rounded
-    /// nor deduplicated, because three such numbers do not fit in a key.
+    /// Rounds to the digits to be written. With more than six digits or with the shortest form, normals are neither
+    /// rounded nor deduplicated, because three such numbers do not fit in a key.
     pub(super) fn new(digits: Digits) -> Rounding {
         match digits {
             Digits::Fixed(digits @ 0..=6) => Rounding(Some(10.0f32.powi(digits.into()))),
@@ -283,14 +283,14 @@ impl Normals<'_> {
     }
 }
 
-/// Rounds `part` to a multiple of `1 / scale`, as Blender does; returns the multiple.
+/// Rounds `part` to a multiple of `1 / scale`, as Blender does. Returns the multiple.
 #[inline]
 fn step(part: f32, scale: f32) -> f32 {
     ceil(scale * part - 0.5)
 }
 
-/// Rounds up, for values that fit in an `i32` or are NaN, with the sign of `value`. Without SSE 4.1 `f32::ceil` is a
-/// call, which prevents vectorization.
+/// Rounds up, for values that fit in an `i32` or are NaN. The result has the sign of `value`. Without SSE 4.1,
+/// `f32::ceil` is a call, which prevents vectorization.
 #[inline]
 fn ceil(value: f32) -> f32 {
     let whole = value as i32 as f32;

@@ -1,7 +1,7 @@
-//! Splits text into logical lines, and maps offsets in a logical line to line, column and excerpt.
+//! Splits text into logical lines, and maps an offset in a logical line to a line number, a column and an excerpt.
 //!
-//! A logical line has as many bytes as its physical lines, because continuations become spaces: offsets are the same in
-//! both. `statement` interprets the lines.
+//! A logical line has as many bytes as its physical lines, because continuations become spaces, so offsets are the same
+//! in both. `statement` interprets the lines.
 
 use polyhaul_model::error::{Error, Excerpt, Place, Result};
 use polyhaul_model::printable::is_active;
@@ -9,16 +9,16 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Maximum bytes in an excerpt: on each side of the mark, and of the mark itself.
+/// Maximum bytes in an excerpt on each side of the mark, and maximum bytes of the mark itself.
 const EXCERPT_BYTES: usize = 60;
 
 /// A logical line.
 pub struct Line<'a> {
-    /// Bytes without the line end.
+    /// Bytes without the line ending.
     pub bytes: Cow<'a, [u8]>,
     /// Offset in the text.
     start: usize,
-    /// Number of its first physical line, from 1.
+    /// Line number of its first physical line, starting at 1.
     number: u64,
 }
 
@@ -38,7 +38,7 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Returns the start and the end of the first line end at or after `at`.
+/// Returns the start and the end of the first line ending at or after `at`.
 fn line_end(text: &[u8], at: usize) -> (usize, usize) {
     let length = text[at..].iter().position(|&byte| is_line_end(byte));
     let end = length.map_or(text.len(), |length| at + length);
@@ -82,7 +82,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// Joins physical lines: each line end and the backslash before it become spaces.
+/// Joins physical lines: each line ending and the backslash before it become spaces.
 fn join(physical: &[u8]) -> Result<Vec<u8>> {
     let mut line = Vec::new();
     line.try_reserve_exact(physical.len()).map_err(|_| Error::memory("a continued line"))?;
@@ -102,7 +102,7 @@ fn join(physical: &[u8]) -> Result<Vec<u8>> {
 }
 
 impl Line<'_> {
-    /// Returns the location of `offset`, an offset in this line, in `text`.
+    /// Returns the location in `text` of `offset`, an offset in this line.
     pub fn place(&self, text: &[u8], file: &Arc<str>, offset: usize) -> Place {
         let offset = self.start + offset;
         let mut start = self.start;
@@ -144,7 +144,7 @@ fn char_start(text: &[u8], at: usize) -> usize {
     (at.saturating_sub(3)..=at).rev().find(is_start).unwrap_or(at)
 }
 
-/// Converts bytes to printable text: one replacement for each invalid or unprintable character.
+/// Converts bytes to printable text, with one replacement character for each invalid or unprintable character.
 pub fn printable(bytes: &[u8]) -> String {
     let shown = |c: char| match c {
         '\t' => ' ',

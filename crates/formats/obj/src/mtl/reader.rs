@@ -1,7 +1,7 @@
 //! Interprets MTL statements: the meaning of each keyword, and messages about invalid ones.
 //!
-//! Opens no files, and fails on a library's content only if the caller set `strict` or if a limit is exceeded. Words
-//! and numbers are in `statement`, lines and locations in `lines`.
+//! Opens no files. Fails because of a library's content only if the caller set `strict` or if a limit is exceeded.
+//! Words and numbers are in `statement`, lines and locations in `lines`.
 
 use super::MAPS;
 use super::lines::{Line, Lines};
@@ -13,7 +13,7 @@ use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Tolerance between `d` and 1 - `Tr` before they contradict each other: exporters round to 3 digits.
+/// Maximum difference between `d` and 1 - `Tr` that is not a contradiction: exporters round to 3 digits.
 const OPACITY_TOLERANCE: f32 = 2e-3;
 
 /// Reads the materials of a library.
@@ -89,7 +89,7 @@ struct MtlLibrary {
 #[derive(Default)]
 struct MtlOpen {
     material: Material,
-    /// Whether it is parsed only to report faults: its name is missing or taken.
+    /// Whether it is parsed only to report faults, because its name is missing or taken.
     discarded: bool,
     /// Whether the opacity comes from `Tr`.
     opacity_from_tr: bool,
@@ -143,7 +143,7 @@ impl MtlLibrary {
     }
 }
 
-/// Sets a parameter; notes a repeated one.
+/// Sets a parameter. Warns if it was already set.
 fn set<T>(parameter: &mut Option<T>, value: T, statement: &mut Statement<'_>) {
     if parameter.replace(value).is_some() {
         let message = format!("repeated {}; the last value is used", quoted(statement.keyword()));
@@ -190,7 +190,7 @@ impl MtlOpen {
         Ok(())
     }
 
-    /// Sets the opacity; `d` takes precedence over `Tr` in either order.
+    /// Sets the opacity. `d` takes precedence over `Tr` in either order.
     fn set_opacity(&mut self, opacity: f32, from_tr: bool, s: &mut Statement<'_>) {
         let slot = &mut self.material.opacity;
         match *slot {
@@ -226,7 +226,7 @@ impl MtlOpen {
     }
 }
 
-/// Returns a keyword in lower case, padded with spaces; only spaces if it is longer than any known keyword.
+/// Returns a keyword in lower case, padded with spaces. Returns only spaces if it is longer than any known keyword.
 fn short_lowercase(keyword: &[u8]) -> [u8; 12] {
     let mut lower = [b' '; 12];
     if let Some(place) = lower.get_mut(..keyword.len()) {
@@ -243,7 +243,7 @@ fn check_opacity(value: f32, s: &mut Statement<'_>) {
     }
 }
 
-/// Parses the number of an illumination model. Some exporters write it with a decimal point: `2.0`.
+/// Parses the number of an illumination model. Some exporters write it with a decimal point, such as `2.0`.
 fn illumination(s: &mut Statement<'_>) -> Parsed<Illumination> {
     let value = s.number()?;
     if value.fract() == 0.0 && (0.0..=10.0).contains(&value) {
@@ -265,7 +265,7 @@ fn texture_map(mut map: TextureMap, s: &mut Statement<'_>) -> Parsed<TextureMap>
     Ok(map)
 }
 
-/// Parses one option; returns whether there was one.
+/// Parses one option. Returns whether there was one.
 fn texture_option(map: &mut TextureMap, s: &mut Statement<'_>) -> Parsed<bool> {
     if s.take_if("-o") {
         map.offset = Some(s.numbers([0.0; 3])?);

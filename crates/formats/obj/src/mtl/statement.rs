@@ -1,7 +1,7 @@
-//! Splits one statement into words: numbers, switches, names, and their faults.
+//! Splits a statement into words: numbers, switches and names, with their faults.
 //!
-//! [`Statement`] iterates over the words of a logical line. Faults that make a statement useless are returned as
-//! [`Fault`]; lesser ones are collected in [`Statement::notes`]. `reader` interprets the words, `lines` finds the
+//! [`Statement`] iterates over the words of a logical line. Faults that invalidate a statement are returned as
+//! [`Fault`]; other faults are collected in [`Statement::notes`]. `reader` interprets the words, `lines` finds the
 //! lines.
 
 use super::lines::{is_blank, printable};
@@ -20,7 +20,7 @@ pub struct Fault {
     pub message: String,
     /// Description of the expected value.
     pub expected: Option<&'static str>,
-    /// The marked byte range of the line.
+    /// The byte range in the line that is marked.
     pub marked: Range<usize>,
     /// Severity.
     pub weight: MtlWeight,
@@ -37,12 +37,12 @@ pub enum MtlWeight {
     Memory,
 }
 
-/// Out of memory, as a fault.
+/// Creates the fault for out of memory.
 pub fn out_of_memory<E>(_: E) -> Fault {
     Fault { code: "memory", message: String::new(), expected: None, marked: 0..0, weight: MtlWeight::Memory }
 }
 
-/// Parse result; the fault makes the statement useless.
+/// Result of parsing. The fault invalidates the statement.
 pub type Parsed<T> = Result<T, Fault>;
 
 /// A statement, read from left to right.
@@ -50,7 +50,7 @@ pub struct Statement<'a> {
     line: &'a [u8],
     /// Range of the keyword.
     keyword: Range<usize>,
-    /// Range of the last word or name read.
+    /// Range of the last word or name that was read.
     last: Range<usize>,
     /// Offset at which the search for the next word starts.
     at: usize,
@@ -62,7 +62,7 @@ pub struct Statement<'a> {
     pub notes: Vec<Fault>,
 }
 
-/// Parses a decimal number with `.` as its decimal point, `nan`, `inf` or `infinity`; rejects other notations.
+/// Parses a decimal number with `.` as its decimal point, `nan`, `inf` or `infinity`. Rejects any other notation.
 fn parse_number(word: &[u8]) -> Option<f32> {
     let digits = word.strip_prefix(b"-").or(word.strip_prefix(b"+")).unwrap_or(word);
     let decimal = digits.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
@@ -82,7 +82,7 @@ pub fn quoted(word: &[u8]) -> String {
 }
 
 impl<'a> Statement<'a> {
-    /// Starts a statement at the keyword of `line`; `None` if the line has only white space or a comment.
+    /// Starts a statement at the keyword of `line`. Returns `None` if the line has only white space or a comment.
     pub fn new(line: &'a [u8], name_bytes: u64) -> Option<Statement<'a>> {
         let end = line.iter().rposition(|&byte| !is_blank(byte))? + 1;
         let mut statement = Statement { line, keyword: 0..0, last: 0..0, at: 0, end, name_bytes, notes: Vec::new() };
@@ -120,7 +120,7 @@ impl<'a> Statement<'a> {
         Some(start..length.map_or(self.end, |length| start + length))
     }
 
-    /// Peeks at the next word, unless a comment starts there.
+    /// Returns the next word without consuming it; `None` if a comment starts there.
     fn word(&self) -> Option<Range<usize>> {
         self.any_word().filter(|word| self.line[word.start] != b'#')
     }
@@ -142,7 +142,8 @@ impl<'a> Statement<'a> {
         Fault { code, message, expected: None, marked, weight: MtlWeight::Note }
     }
 
-    /// Adds a note about `marked`, at most one per code, so that a long statement takes linear time.
+    /// Adds a note about `marked`, unless there is a note with this code already, so that a long statement takes linear
+    /// time.
     pub fn note(&mut self, code: &'static str, marked: Range<usize>, message: String) {
         if self.notes.iter().all(|note| note.code != code) {
             self.notes.push(self.fault(code, marked, message));
@@ -156,7 +157,7 @@ impl<'a> Statement<'a> {
         Fault { expected: Some(expected), ..fault }
     }
 
-    /// Parses a word with a fixed set of values.
+    /// Parses a word that must be one of a fixed set of values.
     pub fn choice<T>(&mut self, expected: &'static str, parse: impl Fn(&[u8]) -> Option<T>) -> Parsed<T> {
         let word = self.word().ok_or_else(|| self.missing("missing-value", "a value", expected))?;
         let option = quoted(&self.line[self.last.clone()]);
@@ -201,7 +202,7 @@ impl<'a> Statement<'a> {
         Ok(value)
     }
 
-    /// Notes a `value`, just parsed, that is not finite.
+    /// Adds a note if `value`, which was just parsed, is not finite.
     fn check_finite(&mut self, value: f32) {
         if !value.is_finite() {
             let message = format!("{} is not finite", quoted(&self.line[self.last.clone()]));
@@ -209,7 +210,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Parses 1 to N numbers; missing ones keep their defaults.
+    /// Parses 1 to N numbers. Missing numbers keep their defaults.
     pub fn numbers<const N: usize>(&mut self, defaults: [f32; N]) -> Parsed<[f32; N]> {
         let mut values = defaults;
         for (i, value) in values.iter_mut().enumerate() {
@@ -221,7 +222,7 @@ impl<'a> Statement<'a> {
         Ok(values)
     }
 
-    /// Parses three numbers, or one that applies to all three.
+    /// Parses three numbers, or one number that applies to all three.
     fn triple(&mut self) -> Parsed<[f32; 3]> {
         let expected = |fault| Fault { expected: Some("three numbers, or one for all three"), ..fault };
         let first = self.number().map_err(expected)?;
@@ -242,7 +243,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// Parses the file and the factor of a spectral curve; the last word is the factor if it is a number.
+    /// Parses the file and the factor of a spectral curve. If the last word is a number, it is the factor.
     fn spectral(&mut self) -> Parsed<Color> {
         let rest = self.rest();
         let mut file = rest.clone();
@@ -269,7 +270,7 @@ impl<'a> Statement<'a> {
     /// Parses the rest of the line as a file name.
     pub fn file(&mut self) -> Parsed<String> {
         let rest = self.rest();
-        // Metashape puts names with spaces in quotes.
+        // Metashape quotes names with spaces.
         let name = match &self.line[rest.clone()] {
             [b'"', name @ .., b'"'] if !name.is_empty() && !name.contains(&b'"') => rest.start + 1..rest.end - 1,
             _ => rest.clone(),
@@ -298,7 +299,7 @@ impl<'a> Statement<'a> {
         self.decode(self.keyword.start..self.end)
     }
 
-    /// Decodes a name; fails if it is longer than the limit.
+    /// Decodes a name. Fails if it is longer than the limit.
     fn text(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = range.len() as u64;
         if bytes > self.name_bytes {
@@ -310,7 +311,7 @@ impl<'a> Statement<'a> {
         self.decode(range)
     }
 
-    /// Decodes UTF-8, or Latin-1 if it is not valid UTF-8.
+    /// Decodes bytes as UTF-8, or as Latin-1 if they are not valid UTF-8.
     fn decode(&mut self, range: Range<usize>) -> Parsed<String> {
         let bytes = &self.line[range.clone()];
         let decoded = std::str::from_utf8(bytes).map(try_string).unwrap_or_else(|_| {
@@ -320,7 +321,7 @@ impl<'a> Statement<'a> {
         decoded.map_err(out_of_memory)
     }
 
-    /// Notes leftover words.
+    /// Adds a note about leftover words.
     pub fn finish(&mut self) {
         if let Some(word) = self.word() {
             let range = word.start..self.end;

@@ -1,6 +1,6 @@
 //! Formats materials as Blender does: the same statements, order and digits.
 //!
-//! Formats into memory, because libraries are small. `reader` reads back everything written here.
+//! Formats into memory, because libraries are small. `reader` can read back everything written here.
 
 use super::MAPS;
 use polyhaul_model::error::{Error, Result};
@@ -14,21 +14,21 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 /// Formats a library with these materials.
 ///
 /// Parameters have 6 decimals. Numbers of map options have the shortest form, except that `-bm` has 6 decimals if these
-/// are exact. The only relevant option is `pbr_extensions`. `missing` materials are skipped.
+/// are exact. The only option that matters is `pbr_extensions`. `missing` materials are skipped.
 ///
 /// # Errors
-/// Out of memory.
+/// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory).
 pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjWriteOptions) -> Result<Vec<u8>> {
     let mut writer = MtlWriter { out: HEADER.to_vec() };
     for material in materials.into_iter().filter(|material| !material.missing) {
-        // Reserves enough for the whole material: no allocation below can fail.
+        // Reserve enough for the whole material, so that no allocation below can fail.
         writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
         writer.material(material, options.pbr_extensions);
     }
     Ok(writer.out)
 }
 
-/// Upper bound for the text bytes of a material: 16 colors and numbers, its names, its maps and other statements.
+/// Upper bound for the text bytes of a material: its 16 colors and numbers, its names, its maps and other statements.
 fn most_bytes(material: &Material) -> usize {
     const NUMBERS: usize = 4096;
     let map = |map: &TextureMap| 1024 + map.keyword.len() + map.file.len();
@@ -124,7 +124,7 @@ impl MtlWriter {
         }
     }
 
-    /// Writes a texture map, unless its file name is empty: it could not be read back.
+    /// Writes a texture map, unless its file name is empty, because it could not be read back.
     fn map(&mut self, map: &TextureMap) {
         if map.file.is_empty() {
             return;
@@ -134,14 +134,14 @@ impl MtlWriter {
         self.line(&format!("{keyword}{} {}", map_options(map), map.file));
     }
 
-    /// Writes text without line ends inside, then a newline.
+    /// Writes text, with line endings in it replaced, and then a newline.
     fn line(&mut self, text: &str) {
         self.out.extend_from_slice(names::on_a_line(text).as_bytes());
         self.out.push(b'\n');
     }
 }
 
-/// Formats the options of a map, each with a leading space: first those that Blender writes, in its order.
+/// Formats the options of a map, each with a leading space. The options that Blender writes come first, in its order.
 fn map_options(map: &TextureMap) -> String {
     let triple = |v: [f32; 3]| v.map(shortest).join(" ");
     let switch = |on: bool| on_off(on).to_owned();
@@ -174,13 +174,13 @@ fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
 
-/// Formats `-bm` with 6 decimals like Blender; with more only if rounding would change the value.
+/// Formats `-bm` with 6 decimals, as Blender does, or with more if 6 decimals would change the value.
 fn multiplier(value: f32) -> String {
     let fixed = format!("{value:.6}");
     if fixed.parse() == Ok(value) { fixed } else { shortest(value) }
 }
 
-/// Formats the shortest text that reads back as the same value, with an exponent where C++ has one: 1e-05.
+/// Formats the shortest text that reads back as the same value, with an exponent where C++ writes one, as in 1e-05.
 fn shortest(value: f32) -> String {
     finite(value, |value| {
         let scientific = format!("{value:e}");

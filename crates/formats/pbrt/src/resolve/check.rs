@@ -1,7 +1,7 @@
 //! Validates scenes: names that pbrt-v4 does not have, undefined names, and invalid meshes.
 //!
-//! Only validation runs these checks; reading keeps the content of scenes. Indices are checked while a shape is parsed,
-//! in `parameters`. Nothing here changes the scene.
+//! Only validation runs these checks; plain reading keeps the content of scenes. Indices are checked while a shape is
+//! parsed, in `parameters`. Nothing here changes the scene.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
@@ -14,7 +14,7 @@ use polyhaul_model::names::shown;
 use polyhaul_model::render::{Entity, ParameterType, ParameterValues, Parameters, Shape};
 use std::collections::HashSet;
 
-/// Names in use, each with its first use.
+/// Names that are used, each with its first use.
 #[derive(Default)]
 pub(super) struct NameUses {
     seen: HashSet<String>,
@@ -32,7 +32,7 @@ impl NameUses {
     }
 }
 
-/// Uses of names that are checked at the end of a scene.
+/// Uses of names, to be checked at the end of a scene.
 #[derive(Default)]
 pub(super) struct PbrtChecks {
     pub(super) textures: NameUses,
@@ -64,7 +64,7 @@ impl PbrtScene<'_> {
         let is_named = matches!(directive, Directive::MakeNamedMaterial | Directive::MakeNamedMedium);
         if is_named && class.is_empty() {
             let message = format!("this {} has no parameter \"string type\"", kind.name());
-            // The missing type explains the empty class.
+            // The missing type already explains the empty class.
             faults.retain(|(code, _)| *code != "unknown-class");
             faults.push(("missing-parameter", message));
         }
@@ -118,12 +118,12 @@ impl PbrtScene<'_> {
     }
 }
 
-/// Returns the uses of names that are not defined.
+/// Returns the uses of names that are not among the defined names.
 fn undefined(uses: NameUses, defined: HashSet<&str>) -> Vec<(String, SceneSpot)> {
     uses.first.into_iter().filter(|(name, _)| !defined.contains(&**name)).collect()
 }
 
-/// Returns the materials that a mix references.
+/// Returns the names of the materials that a mix references.
 fn mixed_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     if let Some(ParameterValues::Strings(strings)) = parameters.get("materials").map(|parameter| parameter.values) {
@@ -132,7 +132,7 @@ fn mixed_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the textures that parameters reference.
+/// Returns the names of the textures that parameters reference.
 fn texture_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for parameter in parameters.iter().filter(|parameter| parameter.kind == ParameterType::Texture) {
@@ -143,7 +143,7 @@ fn texture_names(parameters: Parameters<'_>) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Finds class and parameter names that no version of pbrt has. Names of older versions have their own warnings.
+/// Finds names of classes and parameters that no version of pbrt has. Names of older versions have their own warnings.
 fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<EntityFault> {
     let mut faults = Vec::new();
     if !known::is_class(kind, class) && versions::of_class(kind, class).is_none() {
@@ -161,7 +161,7 @@ fn name_faults(kind: PbrtKind, class: &str, parameters: Parameters<'_>) -> Vec<E
     faults
 }
 
-/// Explains why a shape with arrays is not a valid mesh, apart from its indices.
+/// Explains why a shape with arrays is not a valid mesh, ignoring its indices.
 fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     let class = shape.class();
     let width = match class {
@@ -175,7 +175,7 @@ fn mesh_faults(shape: &Shape<'_>) -> Vec<EntityFault> {
     };
     let mut faults = Vec::new();
     match parameters.get("indices").map(|indices| indices.values) {
-        // Checked by the parser, which knows the position of each index.
+        // The parser checks them, because it knows the position of each index.
         Some(ParameterValues::Integers(_)) => {}
         _ if points != width => faults.push(("missing-parameter", missing_arrays(class, points))),
         _ => {}

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 /// Entities by name.
 #[derive(Default)]
 pub(super) struct PbrtTables {
-    /// Index of the object, plus one, by name.
+    /// For each name, the index of the object with this name, plus one.
     objects: Vec<u32>,
     /// First use of each object that is not defined yet.
     pub(super) object_uses: HashMap<u32, SceneSpot>,
@@ -56,7 +56,7 @@ impl PbrtScene<'_> {
         if motion.is_animated() {
             try_push(&mut self.render.moving, (index as u32, motion.end.0), "shapes")?;
         }
-        // Consecutive shapes often have the same class, so its name is checked once.
+        // Consecutive shapes often have the same class, so the name of a class is checked only when it changes.
         if self.entities.last_class != Some(class) {
             self.entities.last_class = Some(class);
             let old = versions::of_class(PbrtKind::Shape, content.text(event.a)).filter(|_| !self.warned_of_version);
@@ -165,14 +165,15 @@ impl PbrtScene<'_> {
         try_push(&mut self.render.instances.objects, object, "instances")
     }
 
-    /// Places the instance at `index`. Usually its matrix is the next one of the last run; then nothing is stored.
+    /// Sets the placement of the instance at `index`. Usually its matrix follows the previous one of the last run; then
+    /// nothing is stored.
     #[inline]
     fn place_instance(&mut self, index: u32) -> Result<()> {
         let motion = self.state.graphics.motion;
         let node = (motion.start == motion.end).then(|| self.render.nodes.get(motion.start.0 as usize)).flatten();
         let runs = &self.render.instances.runs;
         let placing = match node {
-            // A matrix node is inlined into the run, unless it is referenced elsewhere and stays anyway.
+            // A matrix node is inlined into the run, unless it is also referenced elsewhere and therefore kept.
             Some(node) if matches!(node.step, StepKind::Replace | StepKind::Concat) && !self.is_kept(motion.start) => {
                 if let Some(&InstanceRun { first, placing: Placing::Matrices { parent, step, segment, at } }) =
                     runs.last()
@@ -232,7 +233,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// Executes directives with parameters, and options.
+    /// Executes options and directives with parameters.
     pub(super) fn entity(
         &mut self,
         directive: Directive,
@@ -297,7 +298,7 @@ impl PbrtScene<'_> {
         Ok(())
     }
 
-    /// Notes the first class or parameter that only older versions have.
+    /// Warns about the first class or parameter that only older versions have.
     fn warn_of_old_class(
         &mut self,
         directive: Directive,
@@ -352,7 +353,7 @@ impl PbrtScene<'_> {
             "wavefront",
         ];
         let text = self.render.text(setting.name);
-        // Options are compared without case, hyphens and underscores.
+        // pbrt ignores case, hyphens and underscores in option names.
         let plain: String = text.chars().filter(|c| !matches!(c, '-' | '_')).collect::<String>().to_ascii_lowercase();
         if !OPTIONS.contains(&plain.as_str()) {
             let message = format!("`{}` is not a pbrt option", shown(text));
@@ -363,7 +364,7 @@ impl PbrtScene<'_> {
 
     fn camera(&mut self, entity: Entity) -> Result<()> {
         self.render.camera = Some(entity);
-        // As in pbrt, `camera` is the inverse of the camera's transform.
+        // As in pbrt, `camera` names the inverse of the camera's transform.
         let name = self.name("camera")?;
         let motion = self.inverse()?;
         self.name_system(name, motion)

@@ -12,9 +12,9 @@ use polyhaul_pipeline::precision::{PrecisionPass, PrecisionWatch};
 
 /// A scene read from a file.
 pub struct Pbrt {
-    /// The scene, without meshes in files.
+    /// The scene, without the meshes that are in files.
     pub render: Render,
-    /// Repaired, dropped and missing content.
+    /// Warnings about repaired, dropped and missing content.
     pub warnings: Warnings,
     /// Shapes with meshes in separate files.
     pub meshes: Vec<MeshUse>,
@@ -30,19 +30,19 @@ pub struct MeshUse {
     pub shape: u32,
     /// Name of the mesh file.
     pub name: String,
-    /// Folder of the file that refers to it.
+    /// Folder of the file that refers to the mesh file.
     pub folder: std::sync::Arc<str>,
     /// Position of the shape in the text.
     pub place: Place,
 }
 
 impl PbrtScene<'_> {
-    /// Completes the scene, which was read by `threads` threads.
+    /// Completes the scene. `threads` is the number of threads that read it.
     pub(crate) fn finish(mut self, threads: usize) -> Result<Pbrt> {
         let mut missing: Vec<(u32, SceneSpot)> = Vec::new();
         missing.try_reserve_exact(self.entities.object_uses.len())?;
         missing.extend(self.entities.object_uses.drain());
-        // The map has no order; objects are numbered by first use.
+        // The map has no order, so the objects are sorted by index, which follows their first use.
         missing.sort_unstable_by_key(|&(object, _)| object);
         for (object, at) in missing {
             let name = self.render.objects.get(object as usize).map_or("", |object| self.render.text(object.name));
@@ -68,7 +68,7 @@ impl PbrtScene<'_> {
         Ok(Pbrt { render, warnings, meshes, directives, threads })
     }
 
-    /// Warns about precision that points lost as 32-bit floats.
+    /// Warns about the precision that points lost as 32-bit floats.
     fn check_rounding(&mut self) -> Result<()> {
         let PointLoss { digits, bounds } = self.rounding;
         let pass = PrecisionPass { is_second: false, restart_bytes: 0, ..self.options.precision };

@@ -22,7 +22,7 @@ use state::{Graphics, Systems};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A position in the scene's files, small enough to store one per scope.
+/// A position in the scene's files, small enough to be stored in every scope.
 #[derive(Clone, Copy, Debug)]
 struct SceneSpot {
     file: u32,
@@ -40,22 +40,22 @@ struct PbrtFrame {
     event: usize,
     /// Number of lines before the piece.
     lines: u64,
-    /// Length so far of the line in which the last piece ended.
+    /// Length so far of the line in which the previous piece ended.
     column: u32,
-    /// Bytes of text so far.
+    /// Bytes of text read so far.
     bytes: u64,
-    /// Position of the include; `None` for the scene's own file.
+    /// Position of the include; `None` for the scene's main file.
     named: Option<SceneSpot>,
     /// State to restore after an Import.
     import: Option<Box<SavedState>>,
 }
 
-/// Amount of text: a few bytes can include a file many times, so repeated text is limited as well.
+/// Amounts of text. A few bytes can include a file many times, so repeated text is limited as well.
 #[derive(Default)]
 struct Volume {
     /// Bytes of each finished file.
     by_file: HashMap<PathBuf, u64>,
-    /// Bytes of all files, each counted once.
+    /// Bytes of all finished files, each of which counts once.
     unique_bytes: u64,
     /// Bytes of repeated files.
     repeated_bytes: u64,
@@ -79,12 +79,12 @@ pub(super) struct PbrtScene<'a> {
     meshes: Vec<MeshUse>,
     /// Precision that points lost as 32-bit floats.
     rounding: PointLoss,
-    /// Count of each directive.
+    /// Number of uses of each directive.
     directives: [u64; COUNT],
     frames: Vec<PbrtFrame>,
     /// Number of included files.
     file_count: u64,
-    /// Amount of text.
+    /// Amount of text in the finished files.
     volume: Volume,
     names: HashMap<Box<str>, u32>,
     state: state::PbrtState,
@@ -126,7 +126,7 @@ impl<'a> PbrtScene<'a> {
         self.done
     }
 
-    /// Processes the scene as far as it was read.
+    /// Processes the scene as far as its pieces have been read.
     pub(super) fn advance(&mut self) -> Result<()> {
         while let Some(frame) = self.frames.last_mut() {
             if let Some(content) = frame.content.take() {
@@ -145,7 +145,7 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// Moves a piece into the model: its values unchanged, its names into the common table.
+    /// Moves a piece into the model: its values unchanged, and its names into the common table.
     fn enter(&mut self, mut content: Box<PieceContent>) -> Result<()> {
         self.count_bytes(content.bytes)?;
         self.rounding.extend(content.rounding);
@@ -155,7 +155,7 @@ impl<'a> PbrtScene<'a> {
         for name in &content.names {
             names.push(self.name(name)?);
         }
-        // The piece's events still need the names, so the content keeps a copy.
+        // The events of the piece still need the names, so the content keeps a copy.
         let mut moved = std::mem::take(&mut content.segment);
         content.segment.names = exactly(&names)?;
         moved.names = names.into_boxed_slice();
@@ -172,7 +172,8 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// Counts text of the current file. At the start of a repeated file, checks its whole size against the limit.
+    /// Counts the text of a piece of the current file. At the start of a repeated file, checks its whole size against
+    /// the limit.
     fn count_bytes(&mut self, bytes: u64) -> Result<()> {
         let Some(frame) = self.frames.last_mut() else { return Ok(()) };
         frame.bytes += bytes;
@@ -182,7 +183,7 @@ impl<'a> PbrtScene<'a> {
         self.volume.repeated_bytes += file_bytes;
         let Volume { unique_bytes, repeated_bytes, .. } = self.volume;
         let limit = self.options.limits.included_bytes;
-        // Repetition may double the text, or add up to the limit if that is more.
+        // Repetition may double the text, or add as much as the limit if that is more.
         if repeated_bytes <= limit.max(unique_bytes) {
             return Ok(());
         }
@@ -204,7 +205,7 @@ impl<'a> PbrtScene<'a> {
         Ok(())
     }
 
-    /// Returns the scene's name with this text, which is added if it is new.
+    /// Returns the scene's name for this text, which is added if it is new.
     fn name(&mut self, text: &str) -> Result<Name> {
         if let Some(&number) = self.names.get(text) {
             return Ok(Name(number));
@@ -217,7 +218,7 @@ impl<'a> PbrtScene<'a> {
         Ok(Name(number))
     }
 
-    /// Processes the events of a piece, up to an included file.
+    /// Processes the events of a piece, until an event includes a file.
     fn events(&mut self, content: Box<PieceContent>) -> Result<()> {
         let Some(frame) = self.frames.last() else { return Ok(()) };
         let segment = frame.segment;
@@ -267,7 +268,7 @@ impl<'a> PbrtScene<'a> {
         self.complaint(&PbrtComplaint::at(spot, Weight::Broken, code, message))
     }
 
-    /// Notes something at a position of the piece.
+    /// Adds a warning at a position of the piece.
     #[cold]
     fn note(&mut self, spot: Spot, code: &'static str, message: String) -> Result<()> {
         self.complaint(&PbrtComplaint::at(spot, Weight::Note, code, message))
@@ -281,7 +282,7 @@ impl<'a> PbrtScene<'a> {
         self.complaint(&complaint)
     }
 
-    /// Adds the chain of including files to the message.
+    /// Adds the positions of the includes that lead to the current file to the message.
     fn add_chain(&self, diagnostic: &mut Diagnostic) {
         /// Maximum number of files shown.
         const MAX_SHOWN: usize = 8;
@@ -326,13 +327,13 @@ impl<'a> PbrtScene<'a> {
         }
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };
-        // The worker that parsed the piece registered its files, unless a limit stopped it.
+        // The worker that parsed the piece registered its files, except files beyond a limit.
         let registered = content.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
         let file = match registered.ok().and_then(|at| content.files.get(at)) {
             Some(&(_, file)) => file,
             None => self.library.name(frame.file, (frame.piece, number), content.text(event.a))?,
         };
-        // An Import does not see the coordinate systems of this file, nor does it define any for it.
+        // An imported file does not see the coordinate systems of this file, nor does it define any for this file.
         let import = is_import.then(|| {
             Box::new(SavedState {
                 graphics: self.state.graphics,
@@ -354,7 +355,7 @@ impl<'a> PbrtScene<'a> {
         use ErrorKind::{Cancelled, Host, Limit, Memory};
         let Some(frame) = self.frames.pop() else { return Err(error) };
         self.restore(frame.import)?;
-        // These errors always fail; any other may be reported as a missing file.
+        // These errors always fail; any other error may be reported as a missing file.
         let is_fatal = matches!(error.kind(), Limit | Memory | Host | Cancelled);
         let Some(named) = frame.named.filter(|_| !is_fatal) else {
             return Err(error);

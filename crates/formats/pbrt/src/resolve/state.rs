@@ -1,4 +1,4 @@
-//! Tracks the graphics state: settings for the following entities, and the scopes that end them.
+//! Tracks the graphics state: the settings that apply to subsequent entities, and the scopes that end them.
 
 use super::super::directive::Directive;
 use super::super::event::{PbrtEvent, PieceContent, Spot};
@@ -7,17 +7,17 @@ use polyhaul_model::error::{Result, try_push};
 use polyhaul_model::render::{MaterialUse, Motion, Name, Node, StepKind, Transform};
 use std::collections::HashMap;
 
-/// Marks the absence of an index.
+/// Marks a missing index.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Coordinate systems by name.
 pub(super) type Systems = HashMap<Name, Motion>;
 
-/// State for the following entities.
+/// State that applies to subsequent entities.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Graphics {
     pub(super) motion: Motion,
-    /// Transforms that directives change, as bits: 1 for the start of the shutter interval, 2 for its end.
+    /// The transforms that directives change, as bits: 1 for the start of the shutter interval, 2 for its end.
     pub(super) active: u8,
     pub(super) reverse: bool,
     pub(super) color_space: Option<Name>,
@@ -25,9 +25,9 @@ pub(super) struct Graphics {
     pub(super) area_light: u32,
     pub(super) inside: Option<Name>,
     pub(super) outside: Option<Name>,
-    /// Latest `Attribute` directive for shapes, lights, materials, media and textures.
+    /// Latest `Attribute` directive for each of shapes, lights, materials, media and textures.
     pub(super) attributes: [u32; 5],
-    /// Index of this state among the shape states; `NONE` if it was not added yet.
+    /// Index of this state among the shape states; `NONE` if it has not been added yet.
     pub(super) shape_state: u32,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Graphics {
 pub(super) struct StateScope {
     graphics: Graphics,
     is_object: bool,
-    /// Number of transforms at its start.
+    /// Number of transforms when it was opened.
     node_count: u32,
     at: SceneSpot,
 }
@@ -49,9 +49,9 @@ pub(super) struct PbrtState {
     pub(super) open_from: usize,
     pub(super) systems: Systems,
     pub(super) in_world: bool,
-    /// Object being defined.
+    /// Index of the object being defined.
     pub(super) object: Option<usize>,
-    /// Transforms below this index are referenced, or may be.
+    /// Transforms below this index are or may be referenced.
     used_nodes: u32,
 }
 
@@ -81,7 +81,7 @@ impl Default for PbrtState {
     }
 }
 
-/// Returns whether a directive is misplaced before the world block, or inside it.
+/// Returns whether a directive is misplaced, given whether the world block has started.
 #[inline]
 fn is_misplaced(directive: Directive, in_world: bool) -> bool {
     use Directive as D;
@@ -163,7 +163,7 @@ impl PbrtScene<'_> {
         }
     }
 
-    /// Reports a directive that belongs to the other part of the scene.
+    /// Reports a directive that belongs before or after `WorldBegin`.
     #[cold]
     fn misplaced(&mut self, directive: Directive, spot: Spot) -> Result<()> {
         let message = match (directive, self.state.in_world) {
@@ -264,7 +264,7 @@ impl PbrtScene<'_> {
     /// Closes a scope.
     #[inline]
     fn close_scope(&mut self, spot: Spot, is_object: bool) -> Result<()> {
-        // An Import cannot close scopes of the file around it.
+        // An imported file cannot close the scopes of the file that imports it.
         let scope = self.state.scopes.last().filter(|_| self.state.scopes.len() > self.state.open_from);
         let Some(&StateScope { graphics, is_object: of_object, node_count, at }) = scope else {
             return self.unmatched(spot, is_object);
@@ -289,7 +289,7 @@ impl PbrtScene<'_> {
         if is_object {
             return self.broken(spot, "unmatched-end", "`ObjectEnd` without `ObjectBegin`".into());
         }
-        // A note rather than an error, as in pbrt.
+        // A warning rather than an error, as in pbrt.
         self.note(spot, "unmatched-end", "`AttributeEnd` without `AttributeBegin`; directive skipped".into())
     }
 
@@ -320,7 +320,7 @@ impl PbrtScene<'_> {
             Ok(Transform(number))
         };
         self.state.graphics.motion = match self.state.graphics.active {
-            // Both times share nodes as long as their transforms are equal.
+            // The start and the end share nodes as long as their transforms are equal.
             3 if start == end || replaces => {
                 let both = node(start)?;
                 Motion { start: both, end: both }
@@ -355,13 +355,13 @@ impl PbrtScene<'_> {
         }
     }
 
-    /// Returns whether a transform or a later one is referenced.
+    /// Returns whether a transform or a later transform is referenced.
     #[inline]
     pub(super) fn is_kept(&self, transform: Transform) -> bool {
         transform.0 < self.state.used_nodes
     }
 
-    /// Drops transforms from index `count` on that are not referenced.
+    /// Drops unreferenced transforms, from index `count` on.
     #[inline]
     pub(super) fn drop_nodes(&mut self, count: u32) {
         self.render.nodes.truncate(count.max(self.state.used_nodes) as usize);

@@ -1,9 +1,9 @@
 //! Converts scenes of meshes and materials to scenes for a renderer.
 //!
-//! Each object becomes a `trianglemesh` per material, with a single index for positions, UVs and normals; its transform
-//! is a `ConcatTransform`. Objects that share a mesh and materials become instances. [`super::materials`] converts
-//! materials. The result gets a film, a white sky, and a perspective camera that sees the whole scene from the front.
-//! The camera's x axis is flipped, since pbrt's cameras are left-handed.
+//! Each object becomes a `trianglemesh` per material, with one list of indices for positions, UVs and normals; its
+//! transform is a `ConcatTransform`. Objects that share a mesh and materials become instances. [`super::materials`]
+//! converts materials. The result gets a film, a white sky, and a perspective camera that sees the whole scene from the
+//! front. The camera's x axis is flipped, since pbrt's cameras are left-handed.
 
 use super::materials;
 use super::materials::ShapeParameters;
@@ -23,7 +23,7 @@ use polyhaul_spill::paced;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-/// Converts a scene of triangles with indexed attributes; counts the content that pbrt cannot store.
+/// Converts a scene of triangles with indexed attributes. Counts the content that pbrt cannot store.
 pub fn from_meshes(
     scene: &Scene,
     objects: &[Object],
@@ -79,7 +79,8 @@ pub fn from_meshes(
     Ok((converter.builder.finish(), warnings))
 }
 
-/// Returns whether pbrt represents a material exactly: it has only a color or color map that keeps all of its values.
+/// Returns whether pbrt represents a material exactly: it has only a color or a color map, and pbrt keeps all of its
+/// values.
 fn is_exact(material: &Material) -> bool {
     let Material { name, diffuse, maps, .. } = material.clone();
     let keeps_images = maps.iter().all(|map| map.kind == MapKind::Diffuse && materials::keeps_map(map));
@@ -124,9 +125,9 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
     Ok(())
 }
 
-/// Vertex numbers in the current group of faces.
+/// Vertex indices in the current group of faces.
 struct PbrtScratch {
-    /// By vertex of the mesh: the last group that contains it, and its number there.
+    /// For each vertex of the mesh: the last group that contains it, and its index in that group.
     seen: Vec<(u32, u32)>,
     // Marking vertices with the group avoids clearing the list for each group.
     group: u32,
@@ -143,13 +144,13 @@ impl PbrtScratch {
 
 struct Converter<'a> {
     builder: Builder,
-    /// By material: its use by shapes, and the parameters it adds to them.
+    /// For each material: the value that shapes use, and the parameters that the material adds to shapes.
     looks: Vec<(MaterialUse, ShapeParameters)>,
-    /// Names of definitions in use.
+    /// Names of definitions that are already taken.
     defined: HashSet<String>,
-    /// Names of objects that are dropped.
+    /// Names of objects, which are dropped.
     nameless: LeftOut,
-    /// Normals dropped because other vertices of their shape have none.
+    /// Number of normals that were dropped because other vertices of their shape have none.
     normals: u64,
     run: &'a RunOptions,
 }
@@ -164,7 +165,7 @@ impl Converter<'_> {
         let radius = size.iter().map(|part| part * part).sum::<f64>().sqrt().max(1e-6);
         let forward = scene.axes.forward.direction();
         let up = scene.axes.up.direction();
-        // The bounding sphere fits in half the field of view, 20 degrees, from this distance.
+        // From this distance, the bounding sphere fits in half the field of view, 20 degrees.
         let distance = radius / 20f64.to_radians().sin() * 1.05;
         let eye = [0, 1, 2].map(|i| center[i] - forward[i] * distance + up[i] * distance * 0.35);
         let flipped = builder.transform(Transform::IDENTITY, Step::Scale([-1.0, 1.0, 1.0]))?;
@@ -215,7 +216,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Adds the objects that show a mesh: as instances if they differ only in their transforms.
+    /// Adds the objects that show a mesh. They become instances if they differ only in their transforms.
     fn mesh(&mut self, mesh: &Mesh, objects: &[&Object]) -> Result<()> {
         let welded = weld(mesh, self.run)?;
         let mut scratch = PbrtScratch::new(welded.vertex_count())?;
@@ -224,7 +225,7 @@ impl Converter<'_> {
             let mut looks = materials.filter_map(|&material| self.looks.get(material));
             looks.any(|look| look.1.area_light.is_some())
         };
-        // pbrt ignores emission in instances, so emitting objects are written separately.
+        // pbrt ignores emission in instances, so objects that emit light are written separately.
         let shared = match objects {
             [first, others @ ..] if !others.is_empty() && first.materials.is_some() && !emits_light(first) => others
                 .iter()
@@ -325,7 +326,7 @@ impl Converter<'_> {
         let positions = gather(&vertices, &welded.vertex_positions, &mesh.positions)?;
         given.push((ParameterType::Point3, "P", GivenValues::Floats(positions.0)));
         let (normals, normal_count) = gather(&vertices, &welded.vertex_normals, &mesh.normals)?;
-        // pbrt needs a normal for every point, or none.
+        // pbrt needs a normal for every point or for none.
         if normal_count == vertices.len() && !normals.is_empty() {
             given.push((ParameterType::Normal, "N", GivenValues::Floats(normals)));
         } else {
@@ -340,7 +341,7 @@ impl Converter<'_> {
     }
 }
 
-/// Collects the values of vertices, zeros where missing; also returns how many exist.
+/// Collects the values of vertices, with zeros for missing values. Also returns how many exist.
 fn gather<const N: usize>(vertices: &[u32], indices: &[u32], values: &[[f32; N]]) -> Result<(Vec<f32>, usize)> {
     let mut gathered = Vec::new();
     if indices.is_empty() || values.is_empty() {
@@ -394,7 +395,7 @@ fn material_ranges(mesh: &Mesh, object: &Object, faces: Range<usize>) -> Result<
         return Ok(ranges);
     }
     let runs = &mesh.material_runs;
-    // The run in effect at the first face.
+    // The run that is in effect at the first face.
     let first = runs.partition_point(|run| run.at.faces as usize <= faces.start).saturating_sub(1);
     let mut at = faces.start;
     let mut material = None;

@@ -9,7 +9,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum InstancePlacement {
     At(Motion),
-    /// A matrix of the instance, applied after a transform.
+    /// A matrix of the instance, applied after the transform `parent`.
     Matrix {
         parent: Transform,
         step: StepKind,
@@ -18,7 +18,7 @@ pub(super) enum InstancePlacement {
     },
 }
 
-/// Looks up instances by index; caches the last run, so that sequential access is fast.
+/// Looks up instances by index. Caches the last run, so that sequential access is fast.
 pub(super) struct InstanceCursor<'a> {
     render: &'a Render,
     run: usize,
@@ -61,7 +61,7 @@ impl<'a> InstanceCursor<'a> {
         }
     }
 
-    /// Returns the placement for a node; a matrix node is written as that matrix, even if it is referenced elsewhere.
+    /// Returns the placement for a node. A matrix node is written as its matrix, even if it is referenced elsewhere.
     fn of_node(&self, motion: Motion) -> InstancePlacement {
         match self.render.nodes.get(motion.start.0 as usize) {
             Some(node) if !motion.is_animated() && matches!(node.step, StepKind::Replace | StepKind::Concat) => {
@@ -78,7 +78,7 @@ impl<'a> InstanceCursor<'a> {
 }
 
 impl InstancePlacement {
-    /// Returns the transform before a matrix, or the instance's transform.
+    /// Returns the transform before the matrix, or the instance's transform if there is no matrix.
     pub(super) fn base(self) -> Motion {
         match self {
             InstancePlacement::At(motion) => motion,
@@ -94,15 +94,15 @@ impl InstancePlacement {
     }
 }
 
-/// Matrices formatted together.
+/// Number of matrices that are formatted together.
 const BATCH: usize = 16;
-/// Upper bound for the text of a matrix, in bytes.
+/// Maximum size of the text of a matrix, in bytes.
 const MATRIX_BYTES: usize = 12 * (MAX_SHORTEST_F64 + 4) + 64;
 
 /// Formats the numbers of instances' matrices in batches, for the vectorized formatter.
 pub(super) struct Matrices {
     left: Range<u32>,
-    /// Instances with formatted text, and the end of each text.
+    /// Instances whose text is formatted, and the end of each text.
     made: Range<u32>,
     ends: [usize; BATCH],
     text: [u8; BATCH * MATRIX_BYTES],
@@ -115,9 +115,9 @@ impl Matrices {
         Matrices { left: range, made, ends: [0; BATCH], text: [0; BATCH * MATRIX_BYTES] }
     }
 
-    /// Formats an instance and the following ones, if they are all plain matrices.
+    /// Formats an instance and the instances after it, up to a batch, if all are plain matrices.
     pub(super) fn prepare(&mut self, index: u32, render: &Render) {
-        // This batch was already tried.
+        // The batch with this instance was already tried.
         if index < self.left.start {
             return;
         }
@@ -127,7 +127,7 @@ impl Matrices {
         let mut instances = InstanceCursor::new(render);
         let mut numbers = [[0.0; 12]; BATCH];
         for (place, index) in numbers.iter_mut().zip(index..end) {
-            // A batch with other placements is written one by one.
+            // A batch with other placements is formatted instance by instance.
             let InstancePlacement::Matrix { segment, at, .. } = instances.placement(index) else { return };
             *place = render.columns(segment, at);
         }

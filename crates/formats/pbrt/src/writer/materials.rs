@@ -1,6 +1,6 @@
 //! Converts MTL materials to pbrt-v4 materials.
 //!
-//! - `d` below 1 with a refractive model (an `illum` of 4, 6, 7 or 9, or no `illum` and `Ni` above 1): `dielectric`,
+//! - `d` below 1 with a refractive model (an `illum` of 4, 6, 7 or 9, or no `illum` and an `Ni` above 1): `dielectric`,
 //!   with `Ni` as `eta` (1.5 by default) and the roughness.
 //! - Metallic (`Pm` of at least 0.5), or a black `Kd` without a map and a `Ks` other than black: `conductor`, whose
 //!   `reflectance` is `Kd` or `Ks`.
@@ -8,12 +8,12 @@
 //! - Otherwise: `diffuse`.
 //!
 //! The roughness is `Pcr` for a coat, or else `Pr`, or else sqrt(2 / (`Ns` + 2)), the width of a microfacet
-//! distribution for that exponent; it is not remapped. `map_Kd` becomes an `imagemap` instead of the color, and
-//! `map_Pr` one instead of the roughness, unless a coat has a `Pcr`. Image maps keep `-s`, `-o`, `-clamp`, `-bm`, `-mm`
-//! if its base is 0 or 1, and `-colorspace`. `map_Bump`, or else `disp`, becomes `displacement`; `norm` becomes
-//! `normalmap`. Colors are linear, and reflectances are clamped to 0 to 1; XYZ is converted to linear sRGB, and
-//! spectral curves are dropped. `Ke` makes shapes area lights; `d` and `map_d` of materials that do not refract become
-//! `alpha` of the shapes. Other maps are dropped, with a warning.
+//! distribution for that exponent; it is not remapped. `map_Kd` becomes an `imagemap` that replaces the color, and
+//! `map_Pr` one that replaces the roughness, unless a coat has a `Pcr`. Image maps keep `-s`, `-o`, `-clamp`, `-bm`,
+//! `-mm` if its base is 0 or 1, and `-colorspace`. `map_Bump`, or else `disp`, becomes `displacement`; `norm` becomes
+//! `normalmap`. Colors are linear, and reflectances are clamped to the range 0 to 1; XYZ is converted to linear sRGB,
+//! and spectral curves are dropped. `Ke` makes shapes area lights; `d` and `map_d` of materials that do not refract
+//! become `alpha` of the shapes. Other maps are dropped with a warning.
 
 use crate::build::{Builder, Given, GivenValues};
 use polyhaul_model::error::{Result, try_push};
@@ -24,9 +24,9 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 /// Parameters that a material adds to its shapes.
 #[derive(Default)]
 pub(super) struct ShapeParameters {
-    /// Index of their area light.
+    /// Index of the shapes' area light.
     pub(super) area_light: Option<u32>,
-    /// Alpha, unless they are opaque.
+    /// Alpha of the shapes, unless they are opaque.
     alpha: Option<f32>,
     alpha_texture: Option<String>,
     /// MTL keywords of dropped texture maps.
@@ -34,7 +34,7 @@ pub(super) struct ShapeParameters {
 }
 
 impl ShapeParameters {
-    /// Returns the alpha parameter of a shape.
+    /// Returns the alpha parameter of a shape, if it needs one.
     pub(super) fn alpha(&self) -> Option<Given<'static>> {
         match (&self.alpha_texture, self.alpha) {
             (Some(name), _) => Some((ParameterType::Texture, "alpha", strings(name))),
@@ -56,7 +56,7 @@ fn rgb(name: &str, value: [f32; 3]) -> Given<'_> {
     (ParameterType::Rgb, name, GivenValues::Floats(value.to_vec()))
 }
 
-/// Converts a color to linear sRGB; `None` for spectral curves.
+/// Converts a color to linear sRGB. Returns `None` for spectral curves.
 fn linear(color: &Color) -> Option<[f32; 3]> {
     match *color {
         Color::Rgb(rgb) => Some(rgb),
@@ -73,17 +73,17 @@ fn color_of(color: &Option<Color>) -> Option<[f32; 3]> {
     color.as_ref().and_then(linear)
 }
 
-/// Clamps a color to valid reflectances.
+/// Clamps a color to the range of reflectances.
 fn bounded(color: [f32; 3]) -> [f32; 3] {
     color.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) })
 }
 
-/// Whether [`add`] writes a reflectance without changing it.
+/// Returns whether [`add`] writes a reflectance unchanged.
 pub(super) fn keeps_color(color: &Color) -> bool {
     linear(color).is_some_and(|color| bounded(color) == color)
 }
 
-/// Whether [`add`] writes a map with all of its options.
+/// Returns whether [`add`] writes a map with all of its options.
 pub(super) fn keeps_map(map: &TextureMap) -> bool {
     let TextureMap { kind, keyword, file, offset, scale, clamp, base_gain, bump_multiplier, color_space, .. } =
         map.clone();
@@ -219,7 +219,7 @@ fn keyword(map: &TextureMap) -> String {
 
 /// Adds an image texture; returns its name.
 fn texture(builder: &mut Builder, material: &Material, map: &TextureMap, is_spectrum: bool) -> Result<String> {
-    // The count makes the name unique.
+    // The number of textures makes the name unique.
     let name = format!("{}:{}", material.name, builder.render.textures.len());
     let mut given = vec![(ParameterType::String, "filename", strings(&map.file))];
     for (values, names) in [(map.scale, ["uscale", "vscale"]), (map.offset, ["udelta", "vdelta"])] {

@@ -1,4 +1,4 @@
-//! Selects shapes whose arrays move to PLY files, and creates the content of these files. The caller writes them.
+//! Selects shapes whose arrays move to PLY files, and creates the content of these files. The caller writes the files.
 
 use polyhaul_model::error::{Result, try_copy, try_push};
 use polyhaul_model::render::{ParameterValues, Render, Shape};
@@ -7,8 +7,8 @@ use polyhaul_model::{Domain, Elements, Mesh};
 /// Parameters stored in a mesh file.
 pub(super) const MOVED: [&str; 4] = ["P", "N", "uv", "indices"];
 
-/// Returns the shapes to move to separate files: triangle meshes with at least `vertices` vertices that have only
-/// arrays which pbrt reads from PLY files.
+/// Returns the shapes to move to separate files: triangle meshes with at least `vertices` vertices whose arrays can all
+/// be read from PLY files by pbrt.
 pub fn movable(render: &Render, vertices: u64) -> Result<Vec<u32>> {
     let mut shapes = Vec::new();
     for shape in render.shapes().filter(|shape| shape.class() == "trianglemesh") {

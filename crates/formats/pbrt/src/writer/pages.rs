@@ -1,4 +1,4 @@
-//! Formats the text of a script, in pages that are formatted in parallel.
+//! Formats the text of a script in pages, which are formatted in parallel.
 
 use super::PbrtPlan;
 use super::instances::{InstanceCursor, InstancePlacement, Matrices};
@@ -17,10 +17,10 @@ use std::ops::Range;
 const PAGE_BYTES: usize = 512 << 10;
 /// Numbers per line of a list.
 const ON_A_LINE: usize = 24;
-/// Minimum number of floats in a list to format them together.
+/// Minimum number of floats in a list for formatting them together.
 const MIN_BATCH: usize = 8;
-/// Approximate bytes of text per value, per parameter without values, and per directive without parameters. They only
-/// decide where pages are split.
+/// Approximate bytes of text per value, per parameter excluding its values, and per directive excluding its parameters.
+/// They only decide where pages are split.
 const VALUE_BYTES: u64 = 9;
 const PARAMETER_BYTES: u64 = 24;
 const ITEM_BYTES: u64 = 64;
@@ -30,7 +30,7 @@ pub(super) struct PbrtPages<'a> {
     plan: &'a PbrtPlan<'a>,
     ops: &'a [PbrtOp],
     compact: bool,
-    /// Starts of pages, and the end of the last.
+    /// Start of each page, and the end of the last page.
     cuts: Vec<PbrtCursor>,
     /// Approximate size in bytes.
     pub(super) expected: u64,
@@ -49,7 +49,7 @@ struct DirectiveBody<'a> {
     strings: [&'a str; 3],
     string_count: usize,
     parameters: Option<Parameters<'a>>,
-    /// Mesh file, as declaration and name of the parameter that replaces the arrays.
+    /// Mesh file that replaces the arrays: the declaration of its parameter, and its name.
     mesh_file: Option<(&'static str, &'a str)>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> PbrtPages<'a> {
         try_push(&mut self.cuts, at, "the plan")
     }
 
-    /// Counts the size of an item, and splits long lists between pages.
+    /// Adds the size of an item, and splits long lists between pages.
     fn count_item(&mut self, op: &PbrtOp, at: PbrtCursor, page_bytes: u64, filled: &mut u64) -> Result<()> {
         *filled += match &op.what {
             ScriptItem::Instances(..) => 4 * ITEM_BYTES,
@@ -94,7 +94,8 @@ impl<'a> PbrtPages<'a> {
         };
         for (number, parameter) in parameters.iter().enumerate() {
             let count = parameter.values.len() as u64;
-            // A list that does not fit is split: first the rest of this page, then whole pages.
+            // A list that does not fit is split: the first part fills this page, and each further part starts a new
+            // page.
             let room = (page_bytes.saturating_sub(*filled) / VALUE_BYTES).max(1);
             *filled += PARAMETER_BYTES;
             if count <= room || count <= 4 {
@@ -122,7 +123,7 @@ impl<'a> PbrtPages<'a> {
         3 * chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1 << 10, 1 << 30)
     }
 
-    /// Returns the directive of an item; `None` for operations without parameters.
+    /// Returns the directive of an item. Returns `None` for operations without parameters.
     fn body(&self, op: &PbrtOp, item: u32) -> Option<DirectiveBody<'a>> {
         let render = self.plan.render;
         let body = |word, strings: &[&'a str], entity: &'a Entity| {
@@ -203,7 +204,7 @@ impl<'a> PbrtPages<'a> {
     fn new_name(&self, body: &DirectiveBody<'a>, parameter: &Parameter<'a>) -> Option<&'a str> {
         let names = &self.plan.renamed.names;
         let ParameterValues::Strings(strings) = parameter.values else { return None };
-        // A film's file is output of the renderer.
+        // The file of a film is written by the renderer.
         let is_file = parameter.names_file() && !(names.is_empty() || body.mesh_file.is_some() || body.word == "Film");
         let key = (body.parameters.filter(|_| is_file)?.folder(), strings.get(0)?);
         names.get(&key)?.as_deref()
@@ -223,7 +224,7 @@ impl<'a> PbrtPages<'a> {
 }
 
 impl PbrtPageSlot {
-    /// Writes text that is never split between pages; fails if a number is NaN.
+    /// Writes text that must not be split between pages. Fails if a number is NaN.
     fn whole(out: &mut Out, compact: bool, mut write: impl FnMut(&mut PbrtPen<'_, '_>) -> Result<()>) -> Result<()> {
         let mut result = Ok(());
         let mut bad = false;
@@ -236,7 +237,7 @@ impl PbrtPageSlot {
         if bad { Err(no_number()) } else { Ok(()) }
     }
 
-    /// Writes from a cursor on, at most to `end`; returns the cursor after the text.
+    /// Writes an operation from cursor `at` on, at most up to `end`. Returns the cursor after the written text.
     fn op(&mut self, pages: &PbrtPages<'_>, at: PbrtCursor, end: PbrtCursor) -> Result<PbrtCursor> {
         let Some(op) = pages.ops.get(at.op as usize) else { return Ok(end) };
         let next = PbrtCursor { op: at.op + 1, ..PbrtCursor::default() };
@@ -289,7 +290,7 @@ impl PbrtPageSlot {
         }
     }
 
-    /// Writes a directive with parameters; returns `false` if the page ends within it.
+    /// Writes a directive with parameters. Returns `false` if the page ends within it.
     fn item(
         &mut self,
         pages: &PbrtPages<'_>,
@@ -345,7 +346,7 @@ impl PbrtPageSlot {
         })
     }
 
-    /// Writes a range of a parameter's values, with the text before the first and after the last value.
+    /// Writes a range of a parameter's values, including the text before the first value and after the last.
     fn values(&mut self, parameter: &Parameter<'_>, depth: u32, compact: bool, range: Range<usize>) -> Result<()> {
         let count = parameter.values.len();
         if count == 0 {
@@ -386,7 +387,7 @@ impl PbrtPageSlot {
         Ok(())
     }
 
-    /// Writes the instances of `page`, a part of the instances `op` of the operation. `is_based` is whether the
+    /// Writes the instances `page`, a part of the instances `op` of the operation. `is_based` tells whether the
     /// transform before their matrices was already written.
     fn instances(
         &mut self,
@@ -398,7 +399,7 @@ impl PbrtPageSlot {
     ) -> Result<()> {
         let render = pages.plan.render;
         let mut instances = InstanceCursor::new(render);
-        // Neighbors outside the page decide whether a scope is shared, so the text does not depend on page breaks.
+        // Neighbors outside the page also decide whether a scope is shared, so the text does not depend on page breaks.
         let mut before = (page.start > op.start).then(|| instances.placement(page.start - 1));
         let mut matrices = Matrices::new(page.clone());
         let mut here = instances.placement(page.start);
@@ -437,7 +438,7 @@ impl PbrtPageSlot {
 
 /// Layout of a list's values.
 struct PbrtList<'l> {
-    /// Text before the first value, before the first of another line, and after the last.
+    /// Text before the first value, before the first value of each further line, and after the last value.
     start: &'l [u8],
     line: &'l [u8],
     end: &'l [u8],
@@ -464,7 +465,7 @@ impl<'l> PbrtList<'l> {
         }
     }
 
-    /// Writes values up to `end` while they fit; returns `false` if some did not.
+    /// Writes values up to `end` as long as they fit. Returns `false` if some did not fit.
     fn values(&self, pen: &mut PbrtPen<'_, '_>, parameter: &Parameter<'_>, next: &mut usize, end: usize) -> bool {
         match &parameter.values {
             ParameterValues::Floats(_) if !parameter.exact.is_empty() => {
@@ -488,7 +489,7 @@ impl<'l> PbrtList<'l> {
         }
     }
 
-    /// Writes as many numbers as fit, formatted together.
+    /// Writes as many numbers as fit, formatting them together.
     fn numbers<T>(
         &self,
         page: &mut Page<'_>,
@@ -505,7 +506,7 @@ impl<'l> PbrtList<'l> {
             return false;
         }
         *next += count;
-        // The text after the last value is written with the next value.
+        // The text after the last written value is written with the next value.
         page.truncate(page.len() - self.lines.bytes_behind(*next - 1));
         *next == values.len()
     }
@@ -531,7 +532,7 @@ impl<'l> PbrtList<'l> {
     }
 }
 
-/// Returns whether all values are finite; without an early exit, so that the loop vectorizes.
+/// Returns whether all values are finite. There is no early exit, so that the loop vectorizes.
 fn are_finite(values: &[f32]) -> bool {
     let largest = values.iter().fold(0, |largest, value| value.abs().to_bits().max(largest));
     largest < f32::INFINITY.to_bits()
@@ -547,7 +548,7 @@ fn start_parameter(pen: &mut PbrtPen<'_, '_>, depth: u32) {
     }
 }
 
-/// Returns whether a mesh parameter stays with its shape when the arrays move to a file.
+/// Returns whether a parameter of a mesh stays with its shape when the arrays move to a file.
 fn stays_with_shape(parameter: &Parameter<'_>) -> bool {
     !super::meshes::MOVED.contains(&parameter.name)
 }

@@ -1,17 +1,17 @@
-//! Writes transforms as directives, from the world's origin along the transform tree.
+//! Writes transforms as directives, following the transform tree from the origin of the world.
 //!
 //! A deep node with descendants becomes a named coordinate system, from which its descendants continue, so that the
-//! text grows linearly with the tree instead of quadratically. Transforms under the camera's inverse use the camera's
-//! name; other inverses, and very deep animated transforms, become a matrix.
+//! text grows linearly with the tree instead of quadratically. Transforms under the camera's inverse use the name of
+//! the camera; other inverses, and very deep animated transforms, are written as a matrix.
 
 use super::text::PbrtPen;
 use crate::places::{Places64, places64};
 use polyhaul_model::error::{Error, Result, try_push};
 use polyhaul_model::render::{Motion, Render, Step, Transform};
 
-/// Nodes at multiples of this depth may be named.
+/// Nodes whose depth is a multiple of this may be named.
 const NAME_EVERY: u32 = 16;
-/// Maximum depth of an animated transform written as steps.
+/// Maximum depth at which an animated transform is written as steps.
 const MAX_DEPTH: usize = 64;
 /// Prefix of generated names.
 const PREFIX: &str = "polyhaul-";
@@ -19,13 +19,13 @@ const PREFIX: &str = "polyhaul-";
 /// Transforms of a scene.
 pub(super) struct PbrtPlaces<'a> {
     render: &'a Render,
-    /// Named nodes, in ascending order.
+    /// Indices of the named nodes, in ascending order.
     named: Vec<u32>,
-    /// World transforms, if any are written as matrices.
+    /// World transforms, if any of them may be written as matrices.
     matrices: Option<Places64>,
 }
 
-/// Steps to a transform, last one first; reused.
+/// Steps to a transform, starting with the last step; reused memory.
 #[derive(Default)]
 pub(super) struct StepPath {
     steps: Vec<Step>,
@@ -78,7 +78,7 @@ impl<'a> PbrtPlaces<'a> {
                 used[node] = true;
             }
         });
-        // Children follow their parents, so in reverse order a node's descendants have all been marked.
+        // Children follow their parents, so in reverse order, all descendants of a node are visited before the node.
         for node in (0..depths.len()).rev().filter(|&node| depths[node] > 1) {
             if !used[node] {
                 continue;
@@ -114,7 +114,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// Finds the steps down to a node from the nearest named node other than `except`.
+    /// Finds the steps from the nearest named node other than `except` down to a node.
     fn path(&self, to: Transform, except: Option<Transform>, path: &mut StepPath) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;
@@ -203,7 +203,7 @@ impl<'a> PbrtPlaces<'a> {
         Ok(())
     }
 
-    /// Finds the steps from the origin or an inverse, ignoring names, up to one more than [`MAX_DEPTH`].
+    /// Finds the steps from the origin or from an inverse, ignoring names, up to one more than [`MAX_DEPTH`].
     fn whole(&self, to: Transform, path: &mut StepPath) -> Result<PlacesBase> {
         path.steps.clear();
         let mut at = to;

@@ -1,10 +1,10 @@
-//! Orders the text of a scene: opens and closes scopes, and sets state shared by many shapes.
+//! Orders the text of a scene: opens and closes scopes, and sets state that many shapes share.
 //!
-//! An unnamed material, an area light and an `Attribute` can each be written only once, so everything that needs them
-//! must be in the scope that has them. The planner computes when each is first and last needed, opens a scope before
-//! replacing state that is needed later, and closes scopes until the required state is in effect. For scenes read from
-//! files, this finds an order that the scopes permit; if a scene built by a program has no such order, items are
-//! written twice. Transforms are not planned: everything with a transform has its own short scope.
+//! An unnamed material, an area light and an `Attribute` can each be written only once, so everything that needs one
+//! must be in the same scope. The planner computes when each is first and last needed, opens a scope before replacing
+//! state that is needed later, and closes scopes until the required state is in effect. For scenes read from files,
+//! this finds an order that the scopes permit; if a scene built by a program has no such order, items are written
+//! twice. Transforms are not planned, because everything with a transform has its own short scope.
 
 use super::script::{ItemList, PbrtOp, ScriptItem, UniqueEntity};
 use polyhaul_model::error::{Error, Result, try_push};
@@ -13,14 +13,15 @@ use polyhaul_spill::paced;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Value of an unset slot.
+/// The value of a slot that is not set.
 const NONE: u32 = u32::MAX;
 /// Flag that distinguishes names from material indices.
 const NAMED: u32 = 1 << 31;
 
-/// Time of the first item; 0 means never.
+/// Time of the first item; 0 means that a value is never needed.
 const FIRST: u64 = 3;
-/// Time between items. Items have odd times; state that must be in effect before an item has the preceding even time.
+/// Time between two items. Items have odd times; state that must be in effect before an item has the even time before
+/// it.
 const TICK: u64 = 2;
 
 /// State that can be set only once.
@@ -41,7 +42,7 @@ const SLOTS: usize = 8;
 /// A slot and its required value.
 type SlotValue = (PlanSlot, u32);
 
-/// State in a scope.
+/// The state that is in effect in a scope.
 #[derive(Clone, Copy, Debug)]
 struct PlanScope {
     values: [u32; SLOTS],
@@ -61,7 +62,7 @@ struct Lifetime {
 
 const NEVER: Lifetime = Lifetime { first: u64::MAX, last: 0, is_written: false };
 
-/// Latest attribute that several others build on.
+/// The latest attribute that precedes several other attributes.
 struct PlanBase {
     slot: PlanSlot,
     value: Option<u32>,
@@ -83,7 +84,7 @@ pub(super) struct Planner<'a> {
     materials: Vec<Lifetime>,
     area_lights: Vec<Lifetime>,
     attributes: Vec<Lifetime>,
-    /// Attributes of lights, as needed by area lights, which use the same attributes.
+    /// Attributes of lights as needed by area lights, which use the same attributes.
     of_area_lights: Vec<Lifetime>,
     /// Lifetimes of unset values, by slot.
     nothing: [Lifetime; SLOTS],
@@ -124,7 +125,7 @@ impl<'a> Planner<'a> {
         let textures = render.textures.iter().map(|texture| texture.entity.attributes);
         time = self.touch_all(PlanSlot::OfTextures, textures, time);
         time = self.touch_all(PlanSlot::OfLights, render.lights.iter().map(|light| light.attributes), time);
-        // At the first shape, attributes of lights must not be in effect.
+        // At the first shape, no attributes of lights may be in effect.
         self.touch(PlanSlot::OfLights, NONE, time);
         self.shapes_at = time;
         let mut states = lives(render.states.len())?;
@@ -134,7 +135,7 @@ impl<'a> Planner<'a> {
                 life.first = life.first.min(life.last);
             }
         }
-        // By state, since many shapes share one.
+        // Once per state, since many shapes share a state.
         for (state, life) in render.states.iter().zip(&states).filter(|(_, life)| life.last > 0) {
             for time in [life.first, life.last] {
                 for (slot, value) in required(state) {
@@ -161,8 +162,8 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Touches the predecessor of an attribute, which must be in effect when the attribute is set: just before its
-    /// first use.
+    /// Touches the predecessor of an attribute, which must be in effect when the attribute is set: just before the
+    /// first use of the attribute.
     fn touch_before(&mut self, slot: PlanSlot, attribute: u32) {
         if let Some(&mut Lifetime { first, last, .. }) = self.life(slot, attribute)
             && last > 0
@@ -190,7 +191,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Touches the attributes of consecutive items; returns the time of the next item.
+    /// Touches the attributes of consecutive items. Returns the time of the next item.
     fn touch_all(&mut self, slot: PlanSlot, items: impl Iterator<Item = Option<u32>>, time: u64) -> u64 {
         items.fold(time, |time, attributes| {
             self.touch(slot, attributes.unwrap_or(NONE), time);
@@ -218,7 +219,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Closes the innermost scope, unless it is an object's; returns whether it did.
+    /// Closes the innermost scope, unless it belongs to an object. Returns whether it did.
     pub(super) fn end_scope(&mut self) -> Result<bool> {
         if self.now.is_object {
             return Ok(false);
@@ -269,14 +270,14 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the attribute in effect where another is set.
+    /// Returns the attribute that is in effect where this attribute is set.
     fn before(&self, attribute: u32) -> u32 {
         let before = self.render.attributes.get(attribute as usize).and_then(|attribute| attribute.before);
         before.filter(|&before| before < attribute).unwrap_or(NONE)
     }
 
-    /// Moves a base back so that it precedes another attribute as well. Stops at attributes that are set or in effect,
-    /// whose predecessors are known, so each attribute is visited once.
+    /// Moves a base back so that it also precedes another attribute. Stops at attributes that are set or in effect, and
+    /// at attributes that were visited before, so each attribute is visited once.
     fn add_to(&mut self, base: &mut PlanBase, attribute: u32) -> Result<()> {
         let slot = base.slot;
         let mut at = attribute;
@@ -292,7 +293,7 @@ impl<'a> Planner<'a> {
         base.value = Some(match base.value {
             None => attribute,
             Some(NONE) => NONE,
-            // Predecessors have lower indices.
+            // A predecessor has a lower index.
             Some(value) => {
                 if at == NONE {
                     NONE
@@ -317,7 +318,7 @@ impl<'a> Planner<'a> {
         Some((attributes.0, attributes.1.unwrap_or(NONE)))
     }
 
-    /// Puts values into effect: closes scopes until that is possible, then sets the differences.
+    /// Puts values into effect: closes scopes until that is possible, then sets the values that differ.
     fn reach(&mut self, required: &[SlotValue], time: u64) -> Result<()> {
         if required.iter().all(|&(slot, value)| self.now.values[slot as usize] == value) {
             return Ok(());
@@ -338,7 +339,7 @@ impl<'a> Planner<'a> {
                 count += 1;
             }
         }
-        // The value needed longest comes first, so that its scope is outermost.
+        // The value that is needed longest comes first, so that its scope is outermost.
         let changes = &mut changes[..count];
         changes.sort_by_key(|&(slot, value)| std::cmp::Reverse(self.last(slot, value)));
         changes.iter().try_for_each(|&(slot, value)| self.change(slot, value, time))
@@ -365,7 +366,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Sets the value of a slot; opens a scope first if the old value is needed again.
+    /// Sets the value of a slot. Opens a scope first if the old value is needed again.
     fn replace(&mut self, slot: PlanSlot, value: u32, time: u64) -> Result<()> {
         let old = self.now.values[slot as usize];
         if self.last(slot, old) >= time {
@@ -394,7 +395,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    /// Writes a material, which is then in effect unless it is named.
+    /// Writes a material. It is then in effect, unless it is named.
     fn material(&mut self, index: u32, time: u64) -> Result<()> {
         let Some(material) = self.render.materials.get(index as usize) else { return Ok(()) };
         let attributes = material.entity.attributes.unwrap_or(NONE);
@@ -406,7 +407,7 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::Material(index))
     }
 
-    /// Writes all unwritten materials before `end`.
+    /// Writes all unwritten materials with an index below `end`.
     fn materials_before(&mut self, end: u32, time: u64) -> Result<()> {
         while self.next_material < end.min(self.render.materials.len() as u32) {
             let index = self.next_material;
@@ -546,7 +547,7 @@ impl<'a> Planner<'a> {
             try_push(&mut defined, (object.shapes.start, object.shapes.end, index as u32), "the plan")?;
         }
         defined.sort_unstable();
-        // Named materials that need no scope are written before all uses.
+        // Named materials that need no scope are written before they are used.
         let is_free = |material: &&Material| material.is_named && material.entity.attributes.is_none();
         let free = render.materials.iter().take_while(is_free).count();
         self.materials_before(free as u32, self.shapes_at)?;
@@ -567,7 +568,8 @@ impl<'a> Planner<'a> {
     }
 
     /// Closes scopes that must not enclose an object, because they cannot be closed inside it. Returns the end of the
-    /// materials and of the area lights that its shapes use, and the attribute that precedes all of theirs.
+    /// materials and the end of the area lights that its shapes use, and the attribute that precedes all attributes of
+    /// its shapes.
     fn make_room(&mut self, shapes: Range<usize>) -> Result<(u32, u32, u32)> {
         let mut bases = [PlanSlot::OfShapes, PlanSlot::OfMaterials, PlanSlot::OfAreaLights].map(PlanBase::new);
         let mut material = 0;
@@ -602,7 +604,7 @@ impl<'a> Planner<'a> {
         let time = self.shapes_at + TICK * shapes.start as u64;
         let end = self.shapes_at + TICK * shapes.end as u64;
         let (material, light, mut base) = self.make_room(shapes.clone())?;
-        // Materials and lights that are needed again after the object are set before it.
+        // Materials and lights that are needed again after the object are set before the object.
         let later = |lives: &[Lifetime], from: u32, to: u32| {
             (from..to).rev().find(|&at| lives.get(at as usize).is_some_and(|life| life.last >= end))
         };
@@ -628,7 +630,7 @@ impl<'a> Planner<'a> {
         self.push(ScriptItem::ObjectEnd)
     }
 
-    /// Adds shapes of one object, or shapes outside of objects, in runs with the same state.
+    /// Adds shapes of one object, or shapes outside objects, in runs with the same state.
     fn runs(&mut self, shapes: Range<usize>) -> Result<()> {
         let state = |index: usize| self.render.shape(index).map(|shape| shape.state_index());
         let mut runs = Vec::new();
@@ -663,8 +665,8 @@ fn lives(count: usize) -> Result<Vec<Lifetime>> {
     Ok(lives)
 }
 
-/// Makes first times ascending, so that each item is set no later than the items after it; unused items are set at
-/// `end`.
+/// Makes first times ascending, so that each item is set no later than the items after it. Unused items are set at
+/// `end` at the latest.
 fn set_in_order(lives: &mut [Lifetime], end: u64) {
     let mut next = end;
     for life in lives.iter_mut().rev() {
@@ -687,7 +689,7 @@ fn required(state: &ShapeState) -> [SlotValue; 3] {
     ]
 }
 
-/// Returns the slot for an `Attribute` target.
+/// Returns the slot for the target of an `Attribute`.
 fn slot_of(target: &str) -> Option<PlanSlot> {
     Some(match target {
         "shape" => PlanSlot::OfShapes,

@@ -1,4 +1,4 @@
-//! Defines the script of a file: operations of constant size, in order, that refer to the scene.
+//! Defines the script of a file: an ordered list of operations of constant size that refer to the scene.
 //!
 //! A page is the text between two [`PbrtCursor`]s, which may be inside an array. The text of an item depends only on
 //! the script, not on page breaks.
@@ -16,7 +16,7 @@ pub(super) struct PbrtOp {
 /// Content of an operation.
 #[derive(Clone, Debug)]
 pub(super) enum ScriptItem {
-    /// `Option`, by index.
+    /// `Option`, with its index.
     Setting(u32),
     /// A directive before `WorldBegin`.
     Entity(UniqueEntity),
@@ -24,7 +24,7 @@ pub(super) enum ScriptItem {
     World,
     Begin,
     End,
-    /// `ObjectBegin`, by index of the object.
+    /// `ObjectBegin`, with the index of the object.
     ObjectBegin(u32),
     ObjectEnd,
     ColorSpace(Option<Name>),
@@ -33,7 +33,7 @@ pub(super) enum ScriptItem {
     NamedMaterial(Name),
     /// Transform of the following items.
     Move(Motion),
-    /// Definition of a coordinate system, by index among the named nodes.
+    /// Definition of a coordinate system, with its index among the named nodes.
     System(u32),
     Attribute(u32),
     Material(u32),
@@ -42,11 +42,11 @@ pub(super) enum ScriptItem {
     Items(ItemList, Range<u32>),
     /// Instances, and whether the transform before their matrices was already written.
     Instances(Range<u32>, bool),
-    /// Part of the scene in a separate file, by number.
+    /// A part of the scene in a separate file, with its index.
     Import(u32),
 }
 
-/// Entities of which a scene has at most one.
+/// Entities that a scene has at most one of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UniqueEntity {
     Sampler,
@@ -79,7 +79,7 @@ pub(super) struct PbrtCursor {
 }
 
 impl ScriptItem {
-    /// Returns the number of items.
+    /// Returns the number of items in the operation.
     pub(super) fn count(&self) -> u32 {
         match self {
             ScriptItem::Items(_, range) | ScriptItem::Instances(range, _) => range.end - range.start,

@@ -1,4 +1,4 @@
-//! Writes words, strings and numbers in pbrt's syntax, and indentation.
+//! Writes words, strings, numbers and indentation in pbrt's syntax.
 
 use polyhaul_model::render::Step;
 use polyhaul_text::format::Page;
@@ -7,7 +7,7 @@ use polyhaul_text::format::Page;
 const INDENT: usize = 4;
 /// Maximum depth of indentation.
 const MAX_DEPTH: usize = 16;
-/// Line feed and maximum indentation.
+/// A line feed and the maximum indentation.
 const NEW_LINE: [u8; 1 + INDENT * MAX_DEPTH] = {
     let mut text = [b' '; 1 + INDENT * MAX_DEPTH];
     text[0] = b'\n';
@@ -83,11 +83,11 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(rest);
     }
 
-    /// Writes an `f32` in the minimum number of digits; infinity as a number out of range.
+    /// Writes an `f32` with the minimum number of digits, or an infinity as a number out of range.
     #[inline]
     pub(super) fn single(&mut self, value: f32) {
         let whole = value as i32;
-        // Integers below 2^24 are exact; negative zero takes the next branch, which keeps its sign.
+        // Integers below 2^24 are exact. Negative zero takes the next branch, which keeps its sign.
         if whole as f32 == value && whole.unsigned_abs() < 1 << 24 && (whole != 0 || value.to_bits() == 0) {
             self.page.i32(whole);
         } else if value.is_finite() {
@@ -97,7 +97,7 @@ impl PbrtPen<'_, '_> {
         }
     }
 
-    /// Writes an `f64` in the minimum number of digits that reads back as the same value.
+    /// Writes an `f64` with the minimum number of digits that read back as the same value.
     #[inline]
     pub(super) fn double(&mut self, value: f64) {
         let whole = value as i32;
@@ -118,11 +118,11 @@ impl PbrtPen<'_, '_> {
         self.page.bytes(if value < 0.0 { b"-1e999" } else { b"1e999" });
     }
 
-    /// Writes all digits of a midpoint between two `f32`s: a shorter decimal would fall to one side of it, and pbrt
-    /// would round to that `f32`.
+    /// Writes all digits of a midpoint between two `f32`s. A shorter decimal would lie on one side of it, and pbrt
+    /// would round it to that side.
     #[cold]
     fn all_digits(&mut self, value: f64) {
-        // Exact: a midpoint above 1e-37 is a multiple of 2^-147, so it has at most 147 decimals.
+        // This is exact: a midpoint above 1e-37 is a multiple of 2^-147, so it has at most 147 decimal places.
         let text = format!("{value:.180}");
         self.page.bytes(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
     }
@@ -180,7 +180,7 @@ impl PbrtPen<'_, '_> {
     }
 }
 
-/// Returns the character after the backslash, if a byte needs an escape.
+/// Returns the character after the backslash if a byte must be escaped.
 fn escape(byte: u8) -> Option<u8> {
     Some(match byte {
         8 => b'b',
@@ -196,7 +196,7 @@ fn escape(byte: u8) -> Option<u8> {
 /// Returns whether a number is a midpoint between two `f32`s.
 #[inline]
 fn is_between_singles(value: f64) -> bool {
-    // A double has 29 more mantissa bits than a float; at a midpoint, only the highest of them is set.
+    // A double has 29 more mantissa bits than a float; at a midpoint, only the highest of these bits is set.
     value.to_bits() & 0x1fff_ffff == 0x1000_0000 && value.abs() < f64::from(f32::MAX) && value.abs() > 1e-37
 }
 

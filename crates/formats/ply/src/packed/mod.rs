@@ -1,6 +1,6 @@
 //! Compressed PLY: Gaussian splats quantized to integers, in chunks of 256 splats that share value ranges.
 //!
-//! PlayCanvas tools write it as `NAME.compressed.ply`. It is PLY with only these elements (facts from splat-transform,
+//! PlayCanvas tools write it as `NAME.compressed.ply`. It is PLY with only these elements (source: splat-transform,
 //! <https://github.com/playcanvas/splat-transform>):
 //!
 //! | element | properties |
@@ -9,10 +9,10 @@
 //! | `vertex` | u32s: `packed_position`, `packed_rotation`, `packed_scale`, `packed_color` |
 //! | `sh`, optional | u8s: `f_rest_0` to `f_rest_N`, channel by channel |
 //!
-//! The components of positions and scales have 11, 10 and 11 bits, x in the highest, as fractions of their chunk's
-//! range. Colors are four bytes, the last of which is the opacity. A rotation is the index of its largest component (w,
-//! x, y, z) in two bits, and the others in ten bits each, from -√½ to √½. A coefficient of spherical harmonics is a
-//! byte, from -4 to 4.
+//! The components of positions and scales have 11, 10 and 11 bits, with x in the highest bits, as fractions of their
+//! chunk's range. Colors are four bytes, the last of which is the opacity. A rotation is the index of its largest
+//! component (w, x, y, z) in two bits, and the other components in ten bits each, from -√½ to √½. A coefficient of
+//! spherical harmonics is a byte, from -4 to 4.
 //!
 //! `read`: tables to splats. `write`: splats to pages. `order`: Morton order.
 
@@ -52,7 +52,7 @@ const FEWEST_RANGES: usize = 12;
 const PACKED: [&str; 4] = ["packed_position", "packed_rotation", "packed_scale", "packed_color"];
 /// Bits and shifts of the components of positions and scales.
 const TRIPLE: [(u32, u32); 3] = [(11, 21), (10, 11), (11, 0)];
-/// Largest magnitude of a quaternion component other than the largest.
+/// Maximum magnitude of a quaternion component that is not the largest.
 const LARGEST_OTHER: f32 = std::f32::consts::FRAC_1_SQRT_2;
-/// Largest magnitude of a coefficient of spherical harmonics.
+/// Maximum magnitude of a coefficient of spherical harmonics.
 const LARGEST_HARMONIC: f32 = 4.0;

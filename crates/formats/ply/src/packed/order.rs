@@ -10,12 +10,11 @@ const BITS: u32 = 21;
 /// Number of runs to sort in parallel, independent of the number of threads.
 const PIECES: usize = 16;
 
-/// Morton code and number of a splat; the number breaks ties, so that the order does not depend on the number of
-/// threads.
+/// Morton code and index of a splat. The index breaks ties, so that the order does not depend on the number of threads.
 type PlaceKey = (u64, u32);
 
-/// Returns the indices of positions in Morton order; equal codes stay in order. Non-finite coordinates count as the
-/// minimum.
+/// Returns the indices of positions in Morton order; positions with equal codes stay in order. NaN and -inf count as
+/// the minimum, +inf as the maximum.
 pub(super) fn by_place(positions: &[[f32; 3]], run: &RunOptions) -> Result<Vec<u32>> {
     let bounds = Bounds::of(positions).unwrap_or(Bounds { min: [0.0; 3], max: [0.0; 3] });
     let mut keys: Vec<PlaceKey> = Vec::new();

@@ -10,7 +10,8 @@ use polyhaul_pipeline::arrays::zeroed;
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 
-/// The elements of compressed splats in a header, in any order; other elements and properties are ignored.
+/// The elements of compressed splats in a header, in any order. Other elements are ignored here, and so are other
+/// properties of `chunk` and `vertex`.
 struct PackedElements<'h> {
     chunk: &'h Element,
     vertex: &'h Element,
@@ -58,13 +59,13 @@ fn contradiction(element: &Element, message: String, expected: String) -> Error 
     Diagnostic { place, expected: Some(expected), ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed)
 }
 
-/// Returns whether an element has a number property with this type.
+/// Returns whether an element has a property with this name and type that is not a list.
 fn has(element: &Element, name: &str, item: Scalar) -> bool {
     let property = element.property(name).map(|at| &element.properties[at]);
     property.is_some_and(|property| property.item == item && property.count.is_none())
 }
 
-/// Number of consecutive u8 properties `f_rest_N` from 0 on.
+/// Number of consecutive u8 properties `f_rest_N`, starting at `f_rest_0`.
 fn rest_count(element: &Element) -> usize {
     (0..element.properties.len()).take_while(|number| has(element, &rest_name(*number), Scalar::U8)).count()
 }
@@ -133,7 +134,7 @@ impl<'a> PackedSplats<'a> {
             _ => None,
         };
         let ranges = RANGES.iter().map_while(floats).collect::<Vec<_>>();
-        // Files without all color ranges are treated as having none.
+        // Files that lack any color range are treated as having none.
         let ranges = if ranges.len() < RANGES.len() { ranges[..FEWEST_RANGES].to_vec() } else { ranges };
         let more = harmonics.map_or(0, |table| table.columns.len());
         let rest = (0..more).map(bytes).collect::<Option<Vec<_>>>()?;

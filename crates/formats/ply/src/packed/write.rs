@@ -20,7 +20,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Largest magnitude of a log scale; larger ones are clamped.
+/// Maximum magnitude of a log scale; larger values are clamped.
 const LARGEST_SCALE: f32 = 20.0;
 /// Smaller ranges count as a single value.
 const MIN_RANGE: f32 = 0.00001;
@@ -70,12 +70,12 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// Formats the comments of a scene as header lines. Splats trained for antialiased rendering get the comment that other
-/// programs look for.
+/// Formats the comments of a scene as header lines. If the splats were trained for antialiased rendering, they include
+/// the comment that other programs look for.
 fn remarks(job: &SplatsJob<'_>) -> Result<String> {
     let failed = |_| Error::memory("the header");
     let mut text = String::new();
-    // Do not repeat this program's own comment in an earlier file.
+    // Do not repeat the comment that this program wrote to an earlier file.
     let comments = job.scene.comments.iter().filter(|comment| !comment.starts_with("polyhaul "));
     let infos = job.scene.infos.iter().filter(|info| *info != ANTIALIASED);
     for (word, remark) in comments.map(|text| ("comment", text)).chain(infos.map(|text| ("obj_info", text))) {
@@ -108,7 +108,7 @@ fn header(splats: &Splats<'_>, chunks: usize, remarks: &str) -> Result<Vec<u8>> 
     Ok(text.into_bytes())
 }
 
-/// Number of harmonics per splat, without the constants.
+/// Number of harmonics per splat, excluding the constants.
 fn rest(splats: &Splats<'_>) -> usize {
     splats.harmonics.iter().map(|channel| channel.len().saturating_sub(1)).sum()
 }
@@ -141,8 +141,8 @@ fn in_order(splats: &Splats<'_>, order: &[u32], run: &RunOptions) -> Result<Mesh
     columns.into_mesh()
 }
 
-/// Gathers values in this order, block by block of the source, so that only one block must be in memory, however random
-/// the order is.
+/// Gathers values in this order. Goes through the source in blocks, so that only one block must be in memory, however
+/// random the order is.
 fn picked<T: Zero + Send + Sync>(values: &[T], order: &[u32], run: &RunOptions) -> Result<Vec<T>> {
     let mut picked: Vec<T> = zeroed(order.len(), "columns")?;
     let block_values = BLOCK_BYTES / size_of::<T>().max(1);
@@ -173,7 +173,7 @@ struct OrderedSplats<'a> {
 }
 
 impl OrderedSplats<'_> {
-    /// Returns the number of the splat at index `place` of the file.
+    /// Returns the index of the splat at position `place` in the file.
     fn number(&self, place: usize) -> usize {
         self.order.as_ref().map_or(place, |order| order[place] as usize)
     }
@@ -225,7 +225,7 @@ impl OrderedSplats<'_> {
         ranges
     }
 
-    /// Packs a splat into four integers; returns how many numbers were clamped, too.
+    /// Packs a splat into four integers. Also returns how many numbers were clamped.
     fn packed(&self, place: usize, ranges: &ChunkRanges) -> ([u32; 4], u64) {
         let number = self.number(place);
         let values = self.values(number);
@@ -262,7 +262,7 @@ fn packed_rotation(quaternion: [f32; 4]) -> u32 {
     others.fold(largest as u32, |bits, part| bits << 10 | packed_part(part, 10))
 }
 
-/// Quantizes a harmonic; returns whether it was clamped, too.
+/// Quantizes a harmonic. Also returns whether it was clamped.
 fn packed_harmonic(value: f32) -> (u8, bool) {
     let scaled = (value / (2.0 * LARGEST_HARMONIC) + 0.5) * 256.0;
     // NaN becomes 0.
@@ -275,7 +275,7 @@ struct PackedPages<'a> {
     source: &'a OrderedSplats<'a>,
     ranges: &'a [ChunkRanges],
     page_bytes: usize,
-    /// Number of values outside of the format's range.
+    /// Number of values outside the format's range.
     clamped: AtomicU64,
 }
 
@@ -301,7 +301,7 @@ impl<'a> PackedPages<'a> {
         PackedPages { source, ranges, page_bytes, clamped: AtomicU64::new(0) }
     }
 
-    /// Returns the elements, with the bytes of a row and the number of rows.
+    /// Returns the elements, each with its bytes per row and its number of rows.
     fn elements(&self) -> [(PackedElement, usize, usize); 3] {
         let count = self.source.splats.len();
         [

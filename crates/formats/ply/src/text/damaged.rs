@@ -1,8 +1,8 @@
 //! Reads damaged text rows if reading continues past errors.
 //!
-//! Here, unlike in the format itself, lines matter: a line with a word that is not a number, or that ends too early, is
-//! a skipped row. It still counts, so that indices remain valid. Words after a row on its line that do not form rows
-//! are dropped.
+//! Here, unlike in the format itself, lines matter: a line that contains a word that is not a number, or too few words,
+//! is skipped as a row. Skipped rows are counted, so that indices remain valid. Extra words after a row are dropped
+//! unless they form complete rows.
 
 use super::super::lines::{PlyLinesParsed, PlySegment};
 use super::super::words::{Fed, PlyFault, PlyWordsProgress, words};
@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Skipped rows and dropped values.
 #[derive(Default)]
 pub(super) struct PlyDamage {
-    /// Element and row number of each skipped row.
+    /// Indices of the element and the row, for each skipped row.
     pub(super) rows: Vec<(usize, u64)>,
     pub(super) first_row: Option<Diagnostic>,
     /// Number of dropped values.
@@ -38,7 +38,7 @@ struct LineTaker<'t, 's, 'a> {
 }
 
 impl PlyTextJob<'_, '_> {
-    /// Parses the lines from `from` on, the start of a line.
+    /// Parses lines, starting at `from`, which must be the start of a line.
     pub(super) fn take_lines(&self, serial: &mut Serial, from: usize, slot: &mut PlyTextSlot) -> Result<()> {
         let mut parsed = std::mem::take(&mut slot.parsed);
         let row_start = parsed.rows.len();
@@ -117,7 +117,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Parses a word; returns a fault if it is not the expected one.
+    /// Parses a word. Returns a fault if it is not what the row requires there.
     fn word(&mut self, word: &Range<usize>) -> Result<Option<PlyFault>> {
         let Some((number, row, _)) = self.job.order.find(self.serial.row) else { return Ok(None) };
         let target = self.job.targets[number];
@@ -144,7 +144,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(None)
     }
 
-    /// Opens a segment for a row if necessary.
+    /// Opens a segment for a row, unless the current segment can take it.
     fn open(&mut self, number: usize, row: u64, at: usize) -> Result<()> {
         if self.segment.as_ref().is_none_or(|segment| segment.element != number) {
             close(&mut self.segment, self.row_start, &mut self.parsed.segments)?;
@@ -164,7 +164,7 @@ impl LineTaker<'_, '_, '_> {
         Ok(())
     }
 
-    /// Replaces the incomplete row by zeros and empty lists.
+    /// Replaces the incomplete row with zeros and empty lists.
     fn leave_out(&mut self, word: Range<usize>, fault: PlyFault) -> Result<()> {
         if self.serial.has_shared_line {
             // With several rows per line, the words cannot be assigned to rows.

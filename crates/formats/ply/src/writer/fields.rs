@@ -1,8 +1,8 @@
 //! Converts columns to binary rows, a block of rows at a time.
 //!
-//! Each field writes its part of all rows of a block, which stays in the L1 cache, and advances the rows' cursors. So a
-//! type is matched once per block, and the loop per row is a load and a store. Text is formatted from the same rows:
-//! see `text`.
+//! Each field writes its part of all rows of a block, which stays in the L1 cache, and advances the rows' cursors. This
+//! way, a type is matched once per block, and the loop per row is a load and a store. Text is formatted from the same
+//! rows: see `text`.
 
 use polyhaul_geometry::dedup::{BATCH, prefetch};
 use polyhaul_geometry::frame::Frame;
@@ -17,9 +17,9 @@ const BLOCK_BYTES: usize = 16 << 10;
 
 /// A part of each row, and its source.
 pub(super) enum PlyField<'a> {
-    /// A number. 64-bit integers are written as 32 bits, which hold their values.
+    /// A number. 64-bit integers are written as 32-bit integers, which can represent their values.
     Numbers(&'a Values, Pick<'a>),
-    /// Number `at` of each list of a column; 0 for shorter lists.
+    /// Item `at` of each list of a column; 0 for shorter lists.
     Component { values: &'a Values, picked: Picked<'a>, at: usize },
     /// Positions or normals.
     Vectors(&'a [[f32; 3]], Pick<'a>, PlyTurn),
@@ -29,11 +29,11 @@ pub(super) enum PlyField<'a> {
     Pairs(&'a [[f32; 2]], Pick<'a>),
     /// Colors with three or four channels.
     Colors { colors: &'a [[f32; 4]], pick: Pick<'a>, has_alpha: bool, form: PlyColorForm },
-    /// Lists of numbers: `offsets` are those of the rows.
+    /// Lists of numbers. `offsets` are the offsets of the lists of these rows.
     Lists { offsets: &'a [u32], values: &'a Values, picked: Picked<'a>, count: Scalar },
     /// Corner lists of faces, with `add` added to each corner.
     Corners { offsets: &'a [u32], corners: &'a [u32], add: u32, is_mirrored: bool, count: Scalar },
-    /// Edges of polylines, with `add` added to both ends. `offsets` belong to the lines of these rows.
+    /// Edges of polylines, with `add` added to both endpoints. `offsets` are the offsets of the lines of these rows.
     Edges { offsets: &'a [u32], corners: &'a [u32], add: u32 },
     /// This many zero bytes.
     Zeros(usize),
@@ -44,9 +44,9 @@ pub(super) enum PlyField<'a> {
 pub(super) enum PlyColorForm {
     /// Unchanged floats.
     Floats,
-    /// The nearest of 256 steps.
+    /// Rounded to the nearest of 256 steps.
     Nearest,
-    /// The next lower of 256 steps.
+    /// Rounded down to one of 256 steps.
     Below,
 }
 
@@ -173,11 +173,11 @@ struct PlyFieldsBlock<'p> {
     rows: Cursors<'p>,
 }
 
-/// Write positions of the rows.
+/// Write offsets of the rows.
 enum Cursors<'p> {
-    /// One position per row.
+    /// One offset per row.
     Each(&'p mut [usize]),
-    /// Rows of `stride` bytes, the first `written` of which are written.
+    /// Rows of `stride` bytes each, the first `written` of which are already written.
     Alike { stride: usize, written: usize },
 }
 
@@ -219,7 +219,7 @@ impl PlyFieldsBlock<'_> {
     }
 }
 
-/// Writes bytes at a row's position. They fit: sizes were computed beforehand.
+/// Writes bytes at a row's write offset. They fit, because sizes were computed beforehand.
 #[inline(always)]
 fn put(page: &mut [u8], at: &mut usize, bytes: &[u8]) {
     if let Some(place) = page.get_mut(*at..*at + bytes.len()) {
@@ -392,7 +392,7 @@ fn put_vectors<O: PlyFieldsOrder>(
     }
 }
 
-/// Returns the `B` bytes of a face with `N` corners.
+/// Returns the `B` bytes of a face with `N` corners: the count and the corners.
 #[inline(always)]
 fn face_bytes<const N: usize, const B: usize>(corners: [[u8; 4]; N]) -> [u8; B] {
     const { assert!(B == 1 + 4 * N) };
@@ -488,7 +488,8 @@ fn put_edges<O: PlyFieldsOrder>(
     block.put(edges.map(|start| [end(start), end(start + 1)].map(u32::to_bytes::<O>)));
 }
 
-/// Returns the values of the first four fields, if these are columns of floats: together they take one store per row.
+/// Returns the values of the first four fields if they are columns of consecutive floats: together they take one store
+/// per row.
 fn four_floats<'f>(fields: &'f [PlyField<'_>], rows: &Range<usize>) -> Option<[&'f [f32]; 4]> {
     let mut columns: [&[f32]; 4] = [&[]; 4];
     for (column, field) in columns.iter_mut().zip(fields.first_chunk::<4>()?) {
@@ -502,7 +503,7 @@ fn four_floats<'f>(fields: &'f [PlyField<'_>], rows: &Range<usize>) -> Option<[&
 pub(super) struct PlyFieldsRows<'a> {
     pub(super) count: usize,
     fields: Vec<PlyField<'a>>,
-    /// Bytes of a row without the numbers of its lists.
+    /// Bytes of a row, excluding the numbers in its lists.
     fixed_bytes: usize,
 }
 
@@ -558,7 +559,7 @@ impl<'a> PlyFieldsRows<'a> {
         }
     }
 
-    /// Returns the bytes per row, if all rows provably have the same nonzero size.
+    /// Returns the bytes per row, if all rows are known to have the same nonzero size.
     fn stride(&self, rows: Range<usize>) -> Option<usize> {
         let mut lists = self.fields.iter().filter_map(PlyField::lists);
         let stride = match (lists.next(), lists.next()) {
@@ -574,13 +575,13 @@ impl<'a> PlyFieldsRows<'a> {
                 }
                 self.fixed_bytes + width * size as usize
             }
-            // Several lists could have equal sums of different sizes.
+            // With several lists, rows of equal size can still have lists of different sizes.
             _ => return None,
         };
         (stride > 0).then_some(stride)
     }
 
-    /// Computes the starts of rows, and the end of the last one.
+    /// Computes the starts of rows, and returns the end of the last row.
     fn find_starts(&self, rows: Range<usize>, starts: &mut [usize]) -> usize {
         let mut sizes = [self.fixed_bytes; BLOCK];
         for (offsets, width) in self.fields.iter().filter_map(PlyField::lists) {

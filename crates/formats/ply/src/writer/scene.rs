@@ -2,8 +2,9 @@
 //!
 //! Vertices: `x y z`, then, if requested and present in a mesh, `nx ny nz`, `s t` (Blender's names), `red green blue`
 //! and, unless it is 1 everywhere, `alpha`; then the vertex columns. Positions whose corners have several uvs or
-//! normals are split (`split`). Face normals become `nx ny nz` of the face. Values that only other meshes have are 0,
-//! or white for colors. In Blender's dialect, colors precede uvs and always have `alpha`, and missing colors are 0.
+//! normals are split (`split`). Face normals become `nx ny nz` of the face. If a mesh lacks an attribute that another
+//! mesh has, its values are 0, or white for colors. In Blender's dialect, colors precede uvs and always have `alpha`,
+//! and missing colors are 0.
 
 use super::fields::{Pick, Picked, PlyColorForm, PlyField, PlyFieldsRows, PlyTurn};
 use super::split::{PlySplit, list_offsets};
@@ -74,7 +75,7 @@ pub fn write(job: &PlyJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut War
     super::write(&elements, &remarks, options, run, writing)
 }
 
-/// Finds the table that the reader creates for further columns of edges: it has a row per edge.
+/// Finds the table that the reader creates for the other properties of edges: it has one row per edge.
 fn edge_table<'a>(scene: &'a Scene, parts: &[Part<'_>], lines: &[PlySpan]) -> Option<&'a Table> {
     let count_of = |span: &PlySpan| edge_count(&parts[span.part].mesh.lines.offsets[span.start..=span.end]);
     let count = paced(lines).map(count_of).sum::<usize>();
@@ -101,7 +102,7 @@ struct PlySceneHome<'a> {
     part: &'a Part<'a>,
     split: Option<&'a PlySplit>,
     count: usize,
-    /// Number of its first vertex.
+    /// Index of its first vertex.
     base: u32,
 }
 
@@ -129,7 +130,7 @@ impl<'a> PlySceneHome<'a> {
         }
     }
 
-    /// Returns the mapping to the values of an attribute; `None` if vertices have none.
+    /// Returns the mapping from vertices to the values of an attribute; `None` if vertices have no values.
     fn pick(&self, domain: Domain, count: usize, listed: fn(&PlySplit) -> &[u32]) -> Option<Pick<'a>> {
         match (domain, self.split) {
             (Domain::Vertex, _) if count > 0 => Some(self.own()),
@@ -213,7 +214,7 @@ impl<'a> PlyVertices<'a> {
             (self.has_alpha, &["alpha"], color),
         ];
         if self.is_blenders() {
-            // Move uvs behind the colors.
+            // Blender writes colors before uvs.
             groups[2..].rotate_left(1);
         }
         let mut properties = Vec::new();
@@ -264,7 +265,7 @@ impl<'a> PlyVertices<'a> {
         Ok(fields)
     }
 
-    /// Returns whether positions have double precision, which all meshes have if one has.
+    /// Returns whether positions have double precision. If one mesh has it, all do.
     fn is_exact(&self) -> bool {
         paced(&self.homes).any(|home| home.part.mesh.is_exact())
     }
@@ -345,7 +346,7 @@ impl<'a> PlyVertices<'a> {
         Ok(fields)
     }
 
-    /// Creates the element of edges, with the columns of a table that has a row per edge.
+    /// Creates the element for edges, with the columns of a table that has one row per edge.
     fn edges(&self, spans: &[PlySpan], table: Option<&'a Table>) -> Result<PlyElement<'a>> {
         let columns = table.map_or(&[][..], |table| &table.columns);
         let mut pieces = Vec::new();
@@ -380,7 +381,7 @@ impl<'a> PlyVertices<'a> {
 
 const NORMAL: [&str; 3] = ["nx", "ny", "nz"];
 
-/// Returns whether a mesh has a normal per face.
+/// Returns whether a mesh has one normal per face.
 fn by_face(mesh: &Mesh) -> bool {
     mesh.normal_domain == Domain::Face && !mesh.normals.is_empty()
 }
@@ -394,7 +395,7 @@ pub(super) struct PlySpan {
 }
 
 impl PlySpan {
-    /// Collects the elements of all parts; adjacent ones form one span.
+    /// Collects the elements of all parts; adjacent ranges form one span.
     fn from_parts(parts: &[Part<'_>], range: fn(&Part<'_>) -> Range<usize>) -> Result<Vec<PlySpan>> {
         let mut spans: Vec<PlySpan> = Vec::new();
         for (number, part) in paced(parts).enumerate() {
@@ -409,16 +410,16 @@ impl PlySpan {
     }
 }
 
-/// Color channels that the meshes use.
+/// Use of color channels in the meshes.
 #[derive(Default)]
 struct PlyChannels {
     any: bool,
     has_alpha: bool,
     /// Number of colors that the source left undefined.
     missing: u64,
-    /// Number of colors outside 0 to 1.
+    /// Number of colors with a channel outside 0 to 1.
     outside: u64,
-    /// Number of colors that are not exact as bytes.
+    /// Number of colors that bytes cannot represent exactly.
     rounded: u64,
 }
 
@@ -475,7 +476,7 @@ struct PlyColumns<'a> {
 }
 
 impl<'a> PlyColumns<'a> {
-    /// Merges columns with the same name. Columns named like another property are dropped.
+    /// Merges columns with the same name. Drops columns that are named like another property.
     fn from_meshes(
         meshes: impl Iterator<Item = &'a [Column]>,
         taken: &[PlyProperty<'_>],
@@ -506,7 +507,7 @@ impl<'a> PlyColumns<'a> {
         Ok(columns)
     }
 
-    /// Returns the index of a column; usually it is `place`.
+    /// Returns the index of a column, which is usually `place`.
     fn find(&self, place: usize, name: &str) -> Option<usize> {
         let is_there = self.all.get(place).is_some_and(|(column, _)| *column == name);
         if is_there { Some(place) } else { self.all.iter().position(|(column, _)| *column == name) }
@@ -556,7 +557,7 @@ impl<'a> PlyColumns<'a> {
         }
     }
 
-    /// Adds a mesh's fields for these columns; zeros if the mesh lacks a column.
+    /// Adds a mesh's fields for these columns. If the mesh lacks a column, adds zeros.
     fn add_fields(
         &self,
         columns: &'a [Column],

@@ -1,8 +1,8 @@
 //! Splits vertices whose corners have different uvs or normals.
 //!
 //! A PLY vertex has one value per attribute, so a position whose corners differ becomes several vertices. Positions
-//! keep their numbers and the values of their first corner; the other combinations follow after all positions. So
-//! references to positions (from lines, points or the caller) remain valid, and loose positions remain. In Blender's
+//! keep their indices and the values of their first corner; the other combinations follow after all positions. So
+//! references to positions (from lines, points or the caller) remain valid, and loose positions are kept. In Blender's
 //! dialect, vertices are numbered by their first corners instead.
 
 use super::tables::longest;
@@ -19,19 +19,19 @@ use polyhaul_pipeline::options::RunOptions;
 pub(super) struct PlySplit {
     /// Number of leading vertices that are the positions themselves.
     pub(super) own: usize,
-    /// Position of each vertex after those.
+    /// Position index of each vertex after them.
     pub(super) more: Vec<u32>,
-    /// Vertices of lines; empty if they equal the positions.
+    /// Vertex indices of lines; empty if they equal the position indices.
     pub(super) lines: Vec<u32>,
-    /// Uv of each vertex.
+    /// Uvs of the vertices.
     pub(super) uvs: PlyValues,
-    /// Normal of each vertex.
+    /// Normals of the vertices.
     pub(super) normals: PlyValues,
-    /// First corner of each vertex.
+    /// Index of the first corner of each vertex.
     first: Vec<u32>,
-    /// Vertex of each corner.
+    /// Vertex index of each corner.
     pub(super) corners: Vec<u32>,
-    /// Per vertex column of lists, the offsets of the vertices' lists.
+    /// For each vertex column, the offsets of the vertices' lists if it holds lists.
     pub(super) lists: Vec<Option<Vec<u32>>>,
 }
 
@@ -43,11 +43,11 @@ pub(super) enum PlyValues {
     Nothing,
     /// At the first corner of each vertex.
     AtCorners,
-    /// Index per vertex, [`NONE`] for none.
+    /// Index per vertex; [`NONE`] if it has no value.
     Listed(Vec<u32>),
 }
 
-/// A corner attribute: the keys that distinguish corners, and the values.
+/// A per-corner attribute: the keys that distinguish corners, and the value indices.
 struct PlySource<'a> {
     stream: VerticesStream<'a>,
     /// Index of each corner's value; `None` if each corner has its own.
@@ -71,7 +71,7 @@ impl<'a> PlySource<'a> {
         }
     }
 
-    /// Returns whether corners lack the attribute.
+    /// Returns whether corners have no such attribute.
     fn is_nothing(&self) -> bool {
         matches!(self.stream, VerticesStream::Nothing | VerticesStream::Listed([]))
     }
@@ -88,7 +88,7 @@ impl<'a> PlySource<'a> {
 }
 
 impl PlySplit {
-    /// Splits the vertices of a mesh; `None` if it has neither uvs nor normals whose value depends on the corner.
+    /// Splits the vertices of a mesh. Returns `None` if neither uvs nor normals depend on the corner.
     pub(super) fn from_mesh(
         mesh: &Mesh,
         options: FormatOptions<'_, PlyWriteOptions>,
@@ -142,7 +142,7 @@ impl PlySplit {
         Ok(Some(split))
     }
 
-    /// Returns the index of each vertex's value; empty if there are none.
+    /// Returns the index of each vertex's value; empty if there are no values.
     pub(super) fn places<'a>(&'a self, values: &'a PlyValues) -> &'a [u32] {
         match values {
             PlyValues::Nothing => &[],
@@ -151,7 +151,7 @@ impl PlySplit {
         }
     }
 
-    /// Returns the offsets of the vertices' lists, given those of the positions.
+    /// Returns the offsets of the vertices' lists, given the offsets of the positions' lists.
     fn offsets(&self, offsets: &[u32]) -> Result<Vec<u32>> {
         let mut result = Vec::new();
         result.try_reserve_exact(self.own + 1 + self.more.len())?;
@@ -174,7 +174,7 @@ impl PlySplit {
         self.own + self.more.len()
     }
 
-    /// Renumbers the vertices in the order of their first corners, followed by positions without corners.
+    /// Renumbers the vertices in the order of their first corners. Positions without corners follow.
     fn number_by_corners(&mut self, mesh: &Mesh) -> Result<()> {
         let count = self.count();
         let mut numbers: Vec<u32> = zeroed(count, "vertices")?;
@@ -208,7 +208,7 @@ impl PlySplit {
     }
 }
 
-/// Returns the offsets of a column's lists by vertex.
+/// Returns the offsets of a column's lists, one list per vertex.
 pub(super) fn list_offsets<'a>(split: Option<&'a PlySplit>, place: usize, column: &'a Column) -> &'a [u32] {
     let offsets = column.offsets.as_ref().map_or(&[][..], Array::as_slice);
     split.and_then(|split| split.lists.get(place)?.as_deref()).unwrap_or(offsets)

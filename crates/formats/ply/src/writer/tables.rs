@@ -54,7 +54,7 @@ fn element<'a>(table: &'a Table, kinds: &[PlyKind]) -> Result<PlyElement<'a>> {
     PlyElement::new(&table.name, properties, pieces)
 }
 
-/// Number of rows to write. Rows without properties would take no bytes, so readers reject them.
+/// Number of rows to write. Rows without properties would take no bytes, and readers reject them.
 fn row_count(table: &Table) -> usize {
     if table.columns.is_empty() { 0 } else { table.row_count }
 }
@@ -79,7 +79,7 @@ pub struct PlyTableParts<'o> {
 pub struct PlyPartText(PlyPageSlot);
 
 impl<'o> PlyTableParts<'o> {
-    /// Starts a file. Of the tables, only the number of rows, the columns and the first lists are known.
+    /// Starts a file. Only the number of rows, the columns and the first lists of the tables are known.
     pub fn start(
         tables: &[Table],
         [comments, infos]: [&[String]; 2],
@@ -94,7 +94,7 @@ impl<'o> PlyTableParts<'o> {
         Ok(PlyTableParts { kinds: kinds_of_tables, options })
     }
 
-    /// Returns whether rows of table `number` are written packed; see
+    /// Returns whether rows of table `number` are written packed: see
     /// [`is_packed`](polyhaul_pipeline::table_parts::TableSource::is_packed).
     pub fn is_packed(&self, number: usize, table: &Table) -> bool {
         let is_kept = |(column, kind): (&Column, &PlyKind)| {
@@ -104,7 +104,8 @@ impl<'o> PlyTableParts<'o> {
             && self.kinds.get(number).is_some_and(|kinds| table.columns.iter().zip(kinds).all(is_kept))
     }
 
-    /// Formats rows of table `number`; returns `false` if a list is longer than the header allows.
+    /// Formats rows of table `number`. Returns `false` if the rows do not fit the types in the header, for example
+    /// because a list is too long.
     pub fn format(&self, number: usize, part: &Table, PlyPartText(slot): &mut PlyPartText) -> Result<bool> {
         let part_kinds = kinds(part)?;
         let Some(kinds) = self.kinds.get(number) else { return Ok(false) };
@@ -127,7 +128,7 @@ impl<'o> PlyTableParts<'o> {
     }
 }
 
-/// Creates the field of these rows of a column, unchanged.
+/// Creates the field for these rows of a column, unchanged.
 pub(super) fn field<'a>(column: &'a Column, rows: std::ops::Range<usize>, count: Option<Scalar>) -> PlyField<'a> {
     match (&column.offsets, count) {
         (Some(offsets), Some(count)) => {

@@ -1,6 +1,6 @@
 //! Formats binary rows as lines of text.
 //!
-//! Rows arrive as little-endian bytes, a block at a time, from the same fields as binary files. Only this module
+//! Rows arrive as little-endian bytes, a block at a time, from the same fields as for binary files. Only this module
 //! formats numbers as text.
 
 use super::fields::BLOCK;
@@ -45,8 +45,8 @@ pub(super) fn lines(out: &mut Out, kinds: &[PlyKind], form: PlyTextForm, count: 
     }
 }
 
-/// Returns whether rows have only numbers, some of type `float`, which represents all others exactly: integers have the
-/// same text as floats.
+/// Returns whether rows consist of values of type `float`, at least one, and integers that this type represents
+/// exactly. All of them can be formatted as floats, because integers have the same text as floats.
 fn holds(kinds: &[PlyKind], float: Scalar) -> bool {
     let is_held = |kind: &PlyKind| match kind.scalar {
         _ if kind.count.is_some() => false,
@@ -189,7 +189,7 @@ fn number(page: &mut Page<'_>, scalar: Scalar, digits: Digits, rest: &mut &[u8])
     }
 }
 
-/// Formats rows of only floats.
+/// Formats rows that consist of floats.
 fn floats(out: &mut Out, columns: usize, digits: usize, rows: &[u8]) -> Result<()> {
     macro_rules! by_columns {
         ($($count:literal)+) => {
@@ -219,7 +219,7 @@ fn rows_of_floats<const N: usize>(out: &mut Out, digits: usize, rows: &[u8]) -> 
     })
 }
 
-/// Formats rows that are one index list with an 8-bit count.
+/// Formats rows that consist of one index list with an 8-bit count.
 fn faces(out: &mut Out, kinds: &[PlyKind], count: usize, rows: &[u8]) -> Result<()> {
     let three = IndexLine::new(b"3");
     let four = IndexLine::new(b"4");

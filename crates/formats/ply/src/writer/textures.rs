@@ -14,13 +14,13 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap, Values, names};
 pub(super) struct PlyTextures {
     /// Comments of the file, including one per texture.
     pub(super) comments: Vec<String>,
-    /// Texture numbers of each span of faces, -1 for none; empty if all faces use the first texture.
+    /// Texture numbers of the faces of each span, -1 for no texture; empty if all faces use the first texture.
     pub(super) numbers: Vec<Values>,
     /// Per material, whether the file stores its texture.
     is_stored: Vec<bool>,
 }
 
-/// Returns the map of a material that PLY can store.
+/// Returns the map of a material that PLY can store, if any.
 fn diffuse_map(material: &Material) -> Option<&TextureMap> {
     let map = material.maps.iter().find(|map| map.kind == MapKind::Diffuse)?;
     let file = &*map.file;
@@ -104,8 +104,8 @@ fn number_of_file<'f>(files: &mut Vec<&'f str>, file: &'f str) -> Result<i32> {
     Ok(i32::try_from(number).unwrap_or(-1))
 }
 
-/// Returns the MTL names of a textured material's properties that PLY cannot store. A white `Kd` is not among them: it
-/// leaves the texture unchanged.
+/// Returns the MTL names of a textured material's properties that PLY cannot store. A white `Kd` is not among them,
+/// because it leaves the texture unchanged.
 fn lost_properties<'m>(material: &'m Material, map: &'m TextureMap) -> impl Iterator<Item = &'m str> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| *color != Color::Rgb([0.0; 3]));
     let is_tinted = material.diffuse.as_ref().is_some_and(|color| *color != Color::Rgb([1.0; 3]));

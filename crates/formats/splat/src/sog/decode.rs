@@ -1,4 +1,4 @@
-//! Decodes pixels to columns, in parallel: each piece of the columns is filled independently.
+//! Decodes pixels into columns in parallel: each piece of the columns is filled independently.
 
 use super::image::SogImage;
 use super::meta::{CENTROIDS, LABELS, MEANS, QUATS, SCALES, SH0, SogMeta};
@@ -12,7 +12,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Alpha of a rotation whose first component is the largest.
+/// Alpha value that marks a rotation whose first component is the largest.
 const FIRST_LARGEST: u8 = 252;
 
 /// Invalid values found while decoding.
@@ -24,7 +24,7 @@ pub(super) struct SogFaults {
 
 struct FaultCount {
     count: AtomicU64,
-    /// First splat with a fault.
+    /// Index of the first splat with a fault.
     first: AtomicU64,
 }
 
@@ -41,19 +41,19 @@ impl FaultCount {
         self.first.fetch_min(splat as u64, Ordering::Relaxed);
     }
 
-    /// Returns the number of faults, and the first splat with one.
+    /// Returns the number of faults, and the index of the first splat with a fault.
     fn get(&self) -> (u64, u64) {
         (self.count.load(Ordering::Relaxed), self.first.load(Ordering::Relaxed))
     }
 }
 
 impl SogFaults {
-    /// Returns the number of rotations with an invalid alpha, and the first such splat.
+    /// Returns the number of rotations with an invalid alpha, and the index of the first such splat.
     pub(super) fn rotations(&self) -> (u64, u64) {
         self.rotations.get()
     }
 
-    /// Returns the number of labels without a palette entry, and the first such splat.
+    /// Returns the number of labels without a palette entry, and the index of the first such splat.
     pub(super) fn labels(&self) -> (u64, u64) {
         self.labels.get()
     }
@@ -61,7 +61,7 @@ impl SogFaults {
 
 /// Parts of columns for a range of splats.
 struct SplatPiece<'m> {
-    /// First splat.
+    /// Index of the first splat.
     first: usize,
     positions: &'m mut [[f32; 3]],
     opacities: &'m mut [f32],
@@ -100,7 +100,7 @@ fn taken<'m>(values: &mut &'m mut [f32], count: usize) -> &'m mut [f32] {
     values.split_off_mut(..count).unwrap_or_default()
 }
 
-/// Fills columns with the values of all splats; returns the invalid ones.
+/// Fills columns with the values of all splats. Returns the faults that were found.
 pub(super) fn decode(
     meta: &SogMeta,
     images: &[SogImage],
@@ -166,19 +166,19 @@ fn positions(out: &mut [[f32; 3]], low: &[[u8; 4]], high: &[[u8; 4]], ranges: &[
     }
 }
 
-/// Decodes red, green and blue, each by its own table.
+/// Decodes red, green and blue, each with its own table.
 fn by_tables(columns: [&mut [f32]; 3], pixels: &[[u8; 4]], tables: &[ByteTable; 3]) {
     for (channel, (column, table)) in columns.into_iter().zip(tables).enumerate() {
         column.iter_mut().zip(pixels).for_each(|(value, pixel)| *value = table[usize::from(pixel[channel])]);
     }
 }
 
-/// Returns the rotation component of each byte.
+/// Returns the table with the rotation component for each byte.
 fn part_table() -> ByteTable {
     std::array::from_fn(|byte| ((byte as f64 / 255.0 * 2.0 - 1.0) * FRAC_1_SQRT_2) as f32)
 }
 
-/// Decodes rotations: w, x, y, z. Reports those with an invalid alpha, which become the identity.
+/// Decodes rotations: w, x, y, z. Reports rotations with an invalid alpha, which become the identity.
 fn rotations(columns: [&mut [f32]; 4], pixels: &[[u8; 4]], parts: &ByteTable, mut report: impl FnMut(usize)) {
     let [w, x, y, z] = columns;
     let out = w.iter_mut().zip(x).zip(y).zip(z);
@@ -204,14 +204,14 @@ struct SogPalette<'a> {
     entries: &'a [[u8; 4]],
     labels: &'a [[u8; 4]],
     table: &'a ByteTable,
-    /// Harmonics per channel.
+    /// Number of harmonics per channel.
     more: usize,
     /// Number of entries.
     count: usize,
 }
 
 impl SogPalette<'_> {
-    /// Fills the columns of some splats. Reports labels without an entry, whose harmonics stay 0.
+    /// Fills the columns of some splats. Reports labels without an entry; the harmonics of these splats remain 0.
     fn look_up(&self, mut columns: Vec<&mut [f32]>, splats: Range<usize>, mut report: impl FnMut(usize)) {
         let more = self.more;
         let labels = part(self.labels, &splats);

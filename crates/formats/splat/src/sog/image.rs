@@ -1,4 +1,4 @@
-//! Decodes the images of SOG: lossless WebP, to pixels of 4 bytes.
+//! Decodes the images of SOG, which are lossless WebP, into pixels of 4 bytes.
 //!
 //! The container is parsed here, so that sizes are checked before decoding and lossy images are rejected:
 //!
@@ -7,8 +7,8 @@
 //! | 12 | `RIFF`, size, `WEBP` |
 //! | 8, and its size | chunks: name, size; padded to an even size |
 //!
-//! The chunk `VP8L` holds the pixels: 0x2f, then width - 1 and height - 1 in 14 bits each, 1 bit for alpha, 3 for the
-//! version. Only this module uses the decoder's crate.
+//! The chunk `VP8L` holds the pixels: 0x2f, then width - 1 and height - 1 in 14 bits each, 1 bit for alpha, and 3 bits
+//! for the version. Only this module uses the decoder crate.
 
 use image_webp::{DecodingError, WebPDecoder};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault};
@@ -23,18 +23,18 @@ use std::sync::Arc;
 const RIFF_BYTES: usize = 12;
 /// Bytes of a chunk's name and size.
 const CHUNK_BYTES: usize = 8;
-/// Bytes of `VP8L` data through the image size.
+/// Number of bytes of `VP8L` data up to and including the image size.
 const SIZE_BYTES: usize = 5;
-/// Alpha bit, in the last byte of the image size.
+/// Mask of the alpha bit in the last byte of the image size.
 const HAS_ALPHA: u8 = 1 << 4;
 
-/// An image: encoded at first, then decoded.
+/// An image, which is encoded at first and then decoded.
 pub(super) struct SogImage {
     /// File name, for messages.
     pub(super) name: Arc<str>,
     pub(super) width: usize,
     pub(super) height: usize,
-    /// RGBA rows from the top; empty until decoded.
+    /// RGBA pixels in rows from the top; empty until the image is decoded.
     pixels: Vec<u8>,
     file: Vec<u8>,
     /// Range of the `VP8L` data in `file`.

@@ -1,4 +1,4 @@
-//! Parses the JSON of SOG. Both versions become the same lookup tables.
+//! Parses the JSON of SOG. Both versions yield the same kind of lookup tables.
 
 use crate::records::ByteTable;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
@@ -16,9 +16,9 @@ pub(super) const SH0: usize = 4;
 pub(super) const CENTROIDS: usize = 5;
 pub(super) const LABELS: usize = 6;
 
-/// Maximum number of palette entries: labels have 16 bits.
+/// Maximum number of palette entries, because labels have 16 bits.
 const MAX_ENTRIES: u64 = 1 << 16;
-/// Minimum number of known property names in the first bytes of a file.
+/// Minimum number of known property names that must occur in the first bytes of a file.
 const KNOWN_WORDS: usize = 2;
 
 /// A value, or an error message.
@@ -35,9 +35,9 @@ pub fn looks_like_sog(head: &[u8]) -> bool {
 pub(super) struct SogMeta {
     pub(super) count: usize,
     pub(super) is_antialiased: bool,
-    /// Names of the images.
+    /// File names of the images.
     pub(super) files: Vec<String>,
-    /// Minimum and maximum logarithm of x, y and z.
+    /// Minimum and maximum logarithm for each of x, y and z.
     pub(super) means: [[f64; 2]; 3],
     pub(super) scales: [ByteTable; 3],
     pub(super) colors: [ByteTable; 3],
@@ -45,11 +45,11 @@ pub(super) struct SogMeta {
     pub(super) harmonics: Option<Harmonics>,
 }
 
-/// Harmonics above the constant one.
+/// Harmonics above the constant.
 pub(super) struct Harmonics {
-    /// Degree, 1 to 3; `None` in version 1, where the palette's width determines it.
+    /// Degree, from 1 to 3; `None` in version 1, in which the width of the palette determines it.
     pub(super) bands: Option<usize>,
-    /// Number of palette entries; `None` in version 1, where the image determines it.
+    /// Number of palette entries; `None` in version 1, in which the image determines it.
     pub(super) count: Option<usize>,
     pub(super) table: ByteTable,
 }
@@ -60,7 +60,7 @@ struct SogDocument {
     count: Option<u64>,
     #[serde(default)]
     antialias: bool,
-    /// Rendering mode that the splats were trained for, such as `antialiased`; only in newer files.
+    /// Rendering mode that the splats were trained for, such as `antialiased`. Only newer files have it.
     model: Option<serde_json::Value>,
     means: SogPart<Vec<f64>>,
     scales: SogPart<Vec<f64>>,
@@ -73,11 +73,11 @@ struct SogDocument {
 /// A property, whose ranges have type `R`.
 #[derive(Deserialize)]
 struct SogPart<R> {
-    /// Number of splats, then number of values.
+    /// Number of splats, followed by the number of values.
     shape: Option<Vec<u64>>,
     mins: Option<R>,
     maxs: Option<R>,
-    /// Some writers store null instead of the first number.
+    /// The numbers of the codebook. Some writers store null instead of the first number.
     codebook: Option<Vec<Option<f64>>>,
     files: Vec<String>,
     count: Option<u64>,
@@ -94,7 +94,7 @@ impl SogMeta {
             let message = format!("unsupported SOG version {version}; expected 1 or 2");
             return Err(in_file(file, message).into_error(ErrorKind::Unsupported));
         }
-        // Version 1 may have the count only in the shape of `means`.
+        // In version 1, the count may be only in the shape of `means`.
         let shape = document.means.shape.as_ref().and_then(|shape| shape.first().copied());
         let count = document.count.or(shape.filter(|_| is_first));
         let count = count.ok_or_else(|| wrong(file, "missing number of splats (`count`)"))?;
@@ -170,7 +170,7 @@ fn files(document: SogDocument) -> Checked<Vec<String>> {
 /// Returns the ranges of x, y and z.
 fn means(part: &SogPart<Vec<f64>>) -> Checked<[[f64; 2]; 3]> {
     let ranges = ranges::<3>("means", part)?;
-    // Positions become `f32`, so the ends of the ranges must fit.
+    // Positions become `f32`, so the limits of the ranges must fit.
     let is_finite = |value: f64| (value.abs().exp_m1() as f32).is_finite();
     match ranges.as_flattened().iter().find(|value| !is_finite(**value)) {
         Some(value) => Err(format!("invalid range of `means`: {value} is too large for a position")),
@@ -188,7 +188,7 @@ fn ranges<const N: usize>(name: &str, part: &SogPart<Vec<f64>>) -> Checked<[[f64
     Ok(std::array::from_fn(|at| [mins[at], maxs[at]]))
 }
 
-/// Lookup tables with the values of image bytes.
+/// Lookup tables that map image bytes to values.
 struct SogTables {
     scales: [ByteTable; 3],
     colors: [ByteTable; 3],
@@ -236,7 +236,7 @@ impl SogTables {
             None => None,
         };
         Ok(SogTables {
-            // Version 2 has one codebook for all axes or channels.
+            // In version 2, all axes or channels share one codebook.
             scales: [codebook("scales", document.scales.codebook.as_deref())?; 3],
             colors: [codebook("sh0", document.sh0.codebook.as_deref())?; 3],
             opacities: std::array::from_fn(|byte| logit_of(byte as f32 / 255.0)),
@@ -245,8 +245,8 @@ impl SogTables {
     }
 }
 
-/// Returns the numbers of a codebook. A null first number is extrapolated: it differs from the second by 1/255 of the
-/// range from the second to the last, as in the format's viewer.
+/// Returns the numbers of a codebook. If the first number is null, it is extrapolated: it differs from the second
+/// number by 1/255 of the range from the second to the last number, as in the format's viewer.
 fn codebook(name: &str, values: Option<&[Option<f64>]>) -> Checked<ByteTable> {
     let values = values.unwrap_or_default();
     let Ok(values) = <&[Option<f64>; 256]>::try_from(values) else {

@@ -3,8 +3,8 @@
 //! Sources: <https://developer.playcanvas.com/user-manual/gaussian-splatting/formats/sog/> (version 2) and the first
 //! program that wrote it, <https://github.com/playcanvas/splat-transform> (version 1, which has no specification). The
 //! JSON, usually `meta.json`, has the number of splats, ranges and tables, and the names of the images next to it, in a
-//! folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i, except in `shN_centroids`; further
-//! pixels are ignored.
+//! folder or a zip archive (`.sog`). Pixel i of an image, row by row, is splat i, except in `shN_centroids`; pixels
+//! after the last splat are ignored.
 //!
 //! | image | red, green, blue | alpha |
 //! |---|---|---|
@@ -16,7 +16,7 @@
 //! | `shN_centroids` | harmonics, one per pixel; 3, 8 or 15 pixels per entry, 64 entries per row | |
 //!
 //! In version 2, the bytes of scales and harmonics are indices into tables of 256 numbers (`codebook`); in version 1, 0
-//! to 255 stand for the range from `mins` to `maxs`, also for the opacities, which are logits.
+//! to 255 represent the range from `mins` to `maxs`. This also applies to the opacities, which are logits.
 //!
 //! Values are the same as in PLY files: axes are not converted. SOG is never written, and the caller opens the images
 //! by name. `meta` parses the JSON, `image` decodes images, `decode` converts pixels to values.
@@ -44,7 +44,7 @@ use std::sync::Arc;
 
 /// Palette entries per row.
 const ROW_ENTRIES: usize = 64;
-/// Columns per splat, except positions and harmonics above the constant one.
+/// Columns per splat, except positions and harmonics above the constant.
 const PLAIN_COLUMNS: usize = 11;
 
 /// A file that SOG refers to.
@@ -55,11 +55,11 @@ pub struct SogFile {
     pub bytes: Vec<u8>,
 }
 
-/// Reads the splats of a JSON file; `open` reads an image by its name in the JSON.
+/// Reads the splats of a JSON file. `open` reads an image, given its name in the JSON.
 ///
 /// # Errors
 /// Errors of `open`; [`ErrorKind::Malformed`] for invalid or inconsistent JSON and images, and for invalid values
-/// unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and images that are not lossless WebP;
+/// unless faults are skipped; [`ErrorKind::Unsupported`] for other versions and for images that are not lossless WebP;
 /// `Limit`, `Memory`, `Cancelled`.
 pub fn read(
     bytes: &Bytes<'_>,
@@ -94,7 +94,7 @@ fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Resu
     let limit = options.limits.header_bytes;
     let max_bytes = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut text = Vec::new();
-    // One byte beyond the limit shows that the text exceeds it.
+    // Reading one byte beyond the limit shows whether the text exceeds it.
     bytes.read_as_claimed(0, max_bytes.saturating_add(1), &mut text)?;
     if text.len() > max_bytes {
         let message = format!("the SOG JSON is longer than the limit `header_bytes` ({limit} bytes)");
@@ -106,7 +106,7 @@ fn json_text(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions) -> Resu
     Ok(text)
 }
 
-/// Checks the sizes of the images; returns the degree of the harmonics.
+/// Checks the sizes of the images. Returns the degree of the harmonics.
 fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> Result<usize> {
     let number_of_palette = meta.harmonics.as_ref().map(|_| meta::CENTROIDS);
     for (number, image) in images.iter().enumerate() {
@@ -120,7 +120,8 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
         (Some(harmonics), Some(palette)) => palette_degree(harmonics, palette)?,
         _ => 0,
     };
-    // Compares everything that decoding will allocate (pixels, and the columns of all splats) with the compressed size.
+    // Compares the size of everything that decoding will allocate (pixels, and the columns of all splats) with the
+    // compressed size.
     let pixels: u64 = images.iter().map(|image| 4 * image.pixel_count() as u64).sum();
     let columns = 3 + PLAIN_COLUMNS + 3 * HARMONICS[degree];
     let plain = pixels + (columns * size_of::<f32>()) as u64 * meta.count as u64;
@@ -131,7 +132,7 @@ fn check_images(meta: &SogMeta, images: &[SogImage], options: &ParseOptions) -> 
     Ok(degree)
 }
 
-/// Determines the degree of harmonics from the width of a palette.
+/// Determines the degree of the harmonics from the width of the palette.
 fn palette_degree(harmonics: &Harmonics, palette: &SogImage) -> Result<usize> {
     let degree = (1..4).find(|degree| palette.width == ROW_ENTRIES * HARMONICS[*degree]);
     let Some(degree) = degree.filter(|degree| harmonics.bands.is_none_or(|bands| bands == *degree)) else {
@@ -168,7 +169,7 @@ fn note_faults(faults: &SogFaults, images: &[SogImage], options: &ParseOptions, 
         let Some(image) = images.get(image).filter(|_| count > 0) else { continue };
         let diagnostic = in_file(&image.name, format!("invalid value for splat {}: {what}", first + 1));
         warnings.broken(options.faults, "bad-value", diagnostic)?;
-        // A single message covers them all.
+        // A single message covers all of them.
         warnings.count("bad-value", count - 1);
     }
     Ok(())

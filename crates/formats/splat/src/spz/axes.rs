@@ -1,9 +1,9 @@
 //! Converts the axes of SPZ files, declared by the file or selected by the caller.
 //!
-//! Sixteen systems are numbered from 1. The first eight name the directions of x (left, right), y (down, up) and z
-//! (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The other eight are these after a quarter turn
-//! about x, in the same order: (x, y, z) becomes (x, -z, y), so that z points down or up. Sources: the enumeration in
-//! <https://github.com/nianticlabs/spz>, and files that declare each system.
+//! There are sixteen systems, numbered from 1. The first eight name the directions of x (left, right), y (down, up) and
+//! z (back, forward), in the order LDB, RDB, LUB, RUB, LDF, RDF, LUF, RUF. The other eight are the same systems after a
+//! quarter turn about x, in the same order: (x, y, z) becomes (x, -z, y), so that z points down or up. Sources: the
+//! enumeration in <https://github.com/nianticlabs/spz>, and files that declare each system.
 
 use polyhaul_geometry::affine;
 use polyhaul_geometry::linear::Matrix4;
@@ -14,9 +14,9 @@ use polyhaul_pipeline::options::RunOptions;
 
 /// Number of systems.
 const SYSTEMS: u32 = 16;
-/// Number of systems without the quarter turn, which come first.
+/// Number of systems without the quarter turn. These come first.
 const UNTURNED: u32 = 8;
-/// Systems of SPZ and of PLY.
+/// The systems of SPZ and of PLY.
 const RUB: u32 = 4;
 const RDF: u32 = 6;
 
@@ -25,7 +25,7 @@ const RDF: u32 = 6;
 pub(super) struct SpzSystem(u32);
 
 impl SpzSystem {
-    /// Converts a number in a file; `None` if it is invalid. 0 is the default of SPZ.
+    /// Converts a number from a file. Returns `None` if it is invalid. 0 is the default of SPZ.
     pub(super) fn from_number(number: u32) -> Option<SpzSystem> {
         match number {
             0 => Some(SpzSystem(RUB)),
@@ -41,7 +41,7 @@ impl SpzSystem {
         }
     }
 
-    /// Returns the number in files.
+    /// Returns the number that represents the system in files.
     pub(super) fn number(self) -> u32 {
         self.0
     }
@@ -57,11 +57,11 @@ impl SpzSystem {
     /// Returns the matrix for this correction.
     fn correction(self) -> Matrix4 {
         let signs = |system: u32, plain: u32| {
-            // Zero-based numbers have one bit per axis, so the axes that differ are an XOR.
+            // The numbers minus 1 have one bit per axis, so an XOR yields the axes that differ.
             let differs = (system - 1) ^ (plain - 1);
             [0, 1, 2].map(|axis| if differs >> axis & 1 == 1 { -1.0 } else { 1.0 })
         };
-        // Restores the stored numbers first: the conversion between SPZ and PLY is its own inverse.
+        // Restores the stored numbers first. This works because the conversion between SPZ and PLY is its own inverse.
         let stored = signs(RUB, RDF);
         let is_turned = self.0 > UNTURNED;
         let placed = signs(if is_turned { self.0 - UNTURNED } else { self.0 }, RDF);

@@ -1,4 +1,5 @@
-//! Reads and writes extensions of SPZ files: records of a type (u32), a size (u32) and that many bytes.
+//! Reads and writes extensions of SPZ files. These are records with a type (u32), a size (u32) and as many bytes as the
+//! size.
 
 use super::axes::SpzSystem;
 use polyhaul_model::error::{Error, Result};
@@ -9,17 +10,17 @@ const AXES: u32 = 0xADBE_0003;
 /// Bytes of type and size.
 const RECORD_HEAD: usize = 8;
 
-/// Content of a file's extensions.
+/// The content of a file's extensions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SpzExtensions {
-    /// Axes declared by the file.
+    /// Axes that the file declares.
     pub(super) system: Option<SpzSystem>,
     /// Bytes of unknown and damaged records.
     pub(super) unknown_bytes: u64,
 }
 
 impl SpzExtensions {
-    /// Reads records up to the given size, or up to the end of the source.
+    /// Reads records up to the given size or, without a size, up to the end of the source.
     ///
     /// # Errors
     /// Errors of the source.
@@ -37,7 +38,7 @@ impl SpzExtensions {
             }
             let [kind, payload] =
                 [0, 4].map(|at| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]));
-            // A record may claim more bytes than are left.
+            // A record may declare more bytes than are left.
             let payload = u64::from(payload).min(left);
             let mut value = [0; 4];
             let value_bytes = if kind == AXES && payload == 4 { feed.take(&mut value) } else { 0 };
@@ -53,7 +54,7 @@ impl SpzExtensions {
     }
 }
 
-/// Skips `count` bytes, or fewer if the source ends; returns the number of skipped bytes.
+/// Skips `count` bytes, or fewer if the source ends. Returns the number of skipped bytes.
 fn skipped(feed: &mut Feed<'_>, count: u64) -> u64 {
     let mut block = [0; 4096];
     let mut read = 0;
@@ -68,7 +69,7 @@ fn skipped(feed: &mut Feed<'_>, count: u64) -> u64 {
     read
 }
 
-/// Returns the record that declares axes.
+/// Returns the record that declares the axes.
 pub(super) fn declaration(system: SpzSystem) -> [u8; RECORD_HEAD + 4] {
     let mut record = [0; RECORD_HEAD + 4];
     record[..4].copy_from_slice(&AXES.to_le_bytes());

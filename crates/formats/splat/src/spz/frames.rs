@@ -2,8 +2,8 @@
 //!
 //! A stream is split into frames of a fixed size, so that any number of threads produces the same bytes; readers decode
 //! consecutive frames as one. Everything is compressed before anything is written, because the table comes first.
-//! Frames are kept while they fit in the memory budget; the others are compressed again when they are written, so that
-//! files of any size need the memory of only a few frames.
+//! Frames are kept as long as they fit in the memory budget. All other frames are compressed again when they are
+//! written, so that files of any size need the memory of only a few frames.
 
 use crate::pages::{RecordPages, RecordSlot, RecordStream};
 use polyhaul_bytes::{Codec, Encoder, MEMBER_BYTES};
@@ -15,18 +15,19 @@ use polyhaul_pipeline::write::{Compression, Pages, encoder};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Approximate bytes of memory to compress a frame: uncompressed data, compressed data, and the compressor's tables.
+/// Approximate bytes of memory for compressing a frame: uncompressed data, compressed data, and the compressor's
+/// tables.
 pub(super) const SLOT_BYTES: usize = 3 * MEMBER_BYTES;
 
 /// Compressed streams.
 pub(super) struct SpzFrames<'a> {
     records: RecordPages<'a>,
     level: Option<i32>,
-    /// Compressed frames, each empty if it is not kept.
+    /// Compressed frames. A frame that is not kept is empty.
     packed: Vec<Mutex<Vec<u8>>>,
-    /// Bytes left for keeping frames.
+    /// Number of bytes left for keeping frames.
     budget: AtomicU64,
-    /// Compressed bytes of each stream.
+    /// Compressed size of each stream in bytes.
     sizes: Vec<AtomicU64>,
 }
 
@@ -51,14 +52,14 @@ impl<'a> SpzFrames<'a> {
         level: Option<i32>,
         run: &RunOptions,
     ) -> Result<SpzFrames<'a>> {
-        // Reports an unsupported level even if there are no splats.
+        // Report an unsupported level even if there are no splats.
         encoder(Compression { codec: Codec::Zstd, level })?;
         let records = RecordPages::new(streams, count, MEMBER_BYTES);
         let pages = records.pages();
         let mut packed = Vec::new();
         packed.try_reserve_exact(pages)?;
         packed.resize_with(pages, Mutex::default);
-        // Kept frames may use half of the memory, the buffers of threads the other half.
+        // Half of the memory is for kept frames, the other half for the buffers of threads.
         let budget = AtomicU64::new(run.memory_limit / 2);
         let sizes = streams.iter().map(|_| AtomicU64::new(0)).collect();
         let frames = SpzFrames { records, level, packed, budget, sizes };
@@ -71,7 +72,7 @@ impl<'a> SpzFrames<'a> {
         Ok(frames)
     }
 
-    /// Returns the compressed and uncompressed sizes of each stream that is not empty, in bytes.
+    /// Returns the compressed and uncompressed sizes in bytes of each stream that is not empty.
     pub(super) fn sizes(&self) -> impl Iterator<Item = [u64; 2]> {
         let plain = self.records.streams.iter().map(|stream| stream.bytes as u64 * self.records.count as u64);
         let packed = self.sizes.iter().map(|size| size.load(Ordering::Relaxed));
@@ -101,13 +102,13 @@ impl<'a> SpzFrames<'a> {
         encoder.encode(plain, &mut slot.packed).map_err(|_| Error::memory("compressed data"))
     }
 
-    /// Adds the frame of a slot to the size of its stream, and keeps the frame if the budget allows.
+    /// Adds the size of a slot's frame to the size of its stream, and keeps the frame if the budget allows it.
     fn keep(&self, slot: &FrameSlot) -> Result<()> {
         let bytes = slot.packed.len() as u64;
         if let Some(size) = self.sizes.get(slot.records.stream) {
             size.fetch_add(bytes, Ordering::Relaxed);
         }
-        // Claims memory for the frame, if enough is left.
+        // Claim memory for the frame if enough is left.
         let left = self.budget.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes));
         if left.is_ok()
             && let Some(frame) = self.packed.get(slot.number)
@@ -135,7 +136,7 @@ impl Pages for SpzFrames<'_> {
 
     fn format(&self, slot: &mut FrameSlot) -> Result<()> {
         if let Some(frame) = self.packed.get(slot.number) {
-            // Moved out, so that a kept frame is freed once it is written.
+            // Taken out, so that a kept frame is freed once it has been written.
             slot.packed = std::mem::take(&mut frame.lock().unwrap_or_else(PoisonError::into_inner));
         }
         if slot.packed.is_empty() { self.make(slot) } else { Ok(()) }

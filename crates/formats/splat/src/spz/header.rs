@@ -11,11 +11,11 @@ const MAGIC: &[u8; 4] = b"NGSP";
 pub(super) const HEADER_BYTES: usize = 16;
 /// Bytes of the header of version 4.
 pub(super) const LONG_HEADER_BYTES: usize = 32;
-/// Bytes of a stream's sizes in the table.
+/// Bytes per stream in the table of sizes.
 pub(super) const TABLE_ROW_BYTES: usize = 16;
-/// First version with rotations of 4 bytes.
+/// First version in which rotations have 4 bytes.
 pub(super) const LONG_ROTATIONS: u32 = 3;
-/// First version with separately compressed streams.
+/// First version in which streams are compressed separately.
 pub(super) const STREAMS: u32 = 4;
 /// Flags of the header.
 pub(super) const HAS_ANTIALIASING: u8 = 1;
@@ -62,7 +62,7 @@ impl SpzHeader {
         if usize::from(degree) >= HARMONICS.len() {
             return unsupported(12, format!("unsupported spherical harmonics degree {degree}; expected 0 to 4"));
         }
-        // Version 1 stores halves, without fractional bits.
+        // Version 1 stores halves, which have no fractional bits.
         if fractional_bits > MAX_FRACTIONAL_BITS && version > 1 {
             return Err(fault(
                 &name,
@@ -91,8 +91,8 @@ impl SpzHeader {
         bytes
     }
 
-    /// Returns everything before the streams of version 4: the header, extensions, and a table with the compressed and
-    /// uncompressed sizes of each stream.
+    /// Returns everything before the streams of version 4: the header, the extensions, and a table with the compressed
+    /// and uncompressed sizes of each stream.
     pub(super) fn with_table(mut self, extensions: &[u8], sizes: impl Iterator<Item = [u64; 2]>) -> Vec<u8> {
         let table: Vec<u8> = sizes.flatten().flat_map(u64::to_le_bytes).collect();
         self.streams = (table.len() / TABLE_ROW_BYTES) as u8;

@@ -6,12 +6,12 @@ use crate::records::ByteTable;
 use polyhaul_model::splats::{logit_of, unit_quaternion};
 use std::f32::consts::FRAC_1_SQRT_2;
 
-/// Maximum number of fractional bits of a 24-bit position.
+/// Maximum number of fractional bits in a 24-bit position.
 pub(super) const MAX_FRACTIONAL_BITS: u8 = 24;
-/// Maximum and minimum integer of a position.
+/// Maximum and minimum integer for a position.
 const MAX_POSITION: f32 = 8_388_607.0;
 const MIN_POSITION: f32 = -8_388_608.0;
-/// Maximum magnitude of a rotation component: 9 bits.
+/// Maximum magnitude of a rotation component, which has 9 bits.
 const MAX_PART: u32 = (1 << 9) - 1;
 
 pub(super) fn opacities() -> ByteTable {
@@ -33,33 +33,33 @@ pub(super) fn harmonics(sign: f32) -> ByteTable {
     std::array::from_fn(|byte| sign * (byte as f32 - 128.0) / 128.0 + 0.0)
 }
 
-/// Quantizes a constant harmonic; also returns 1 if it was clamped.
+/// Quantizes a constant harmonic. Also returns 1 if it was clamped, otherwise 0.
 pub(super) fn color(harmonic: f32) -> (u8, u64) {
     byte(harmonic * (0.15 * 255.0) + 127.5)
 }
 
-/// Quantizes the logarithm of a scale; also returns 1 if it was clamped.
+/// Quantizes the logarithm of a scale. Also returns 1 if it was clamped, otherwise 0.
 pub(super) fn scale(logarithm: f32) -> (u8, u64) {
     byte((logarithm + 10.0) * 16.0)
 }
 
-/// Quantizes a harmonic to one of `steps` levels, a power of two; also returns 1 if it was clamped.
+/// Quantizes a harmonic to one of `steps` levels, a power of two. Also returns 1 if it was clamped, otherwise 0.
 pub(super) fn harmonic(value: f32, steps: u32) -> (u8, u64) {
-    // The negated range also counts NaN, which `byte` turns into 0.
+    // NaN is not in the range, so it is counted too; `byte` turns it into 0.
     let is_cut = !(-1.0..=1.0).contains(&value);
     let (byte, _) = byte(value * 128.0 + 128.0);
     let width = 256 / steps;
-    // Rounds to the nearest level.
+    // Round to the nearest level.
     let rounded = (u32::from(byte) + width / 2) & !(width - 1);
-    // The top level, 256, does not fit in a byte.
+    // The highest level, 256, does not fit in a byte.
     (rounded.min(255) as u8, u64::from(is_cut))
 }
 
-/// Quantizes `value * scale` to 24 bits; also returns 1 if it was clamped.
+/// Quantizes `value * scale` to 24 bits. Also returns 1 if it was clamped, otherwise 0.
 pub(super) fn coordinate(value: f32, scale: f32) -> ([u8; 3], u64) {
     let scaled = value * scale;
     let is_cut = !(MIN_POSITION..=MAX_POSITION).contains(&scaled);
-    // Rounds half away from zero; the cast truncates.
+    // Round half away from zero: the cast truncates.
     let rounded = (scaled + 0.5f32.copysign(scaled)).clamp(MIN_POSITION, MAX_POSITION) as i32;
     let [a, b, c, _] = rounded.to_le_bytes();
     ([a, b, c], u64::from(is_cut))
@@ -80,7 +80,7 @@ pub(super) fn half(bits: u16) -> f32 {
         // Subnormal numbers are multiples of 2^-24.
         0 => fraction as f32 / 16_777_216.0,
         31 => f32::from_bits(255 << 23 | fraction << 13),
-        // 112 is the difference of the exponent biases, 127 and 15; the fractions have 23 and 10 bits.
+        // 112 is the difference between the exponent biases, 127 and 15; the fractions have 23 and 10 bits.
         _ => f32::from_bits((exponent + 112) << 23 | fraction << 13),
     };
     if sign == 1 { -size } else { size }
@@ -99,23 +99,23 @@ fn unturned([x, y, z, w]: [f32; 4]) -> [f32; 4] {
     [w, a * x, b * y, c * z]
 }
 
-/// Packs a rotation without its largest component, which the others determine.
+/// Packs a rotation without its largest component, which the other components determine.
 pub(super) fn long_rotation(quaternion: [f32; 4]) -> [u8; 4] {
     let parts = turned(quaternion);
     let largest = (1..4).fold(0, |best: usize, at| if parts[at].abs() > parts[best].abs() { at } else { best });
     // A quaternion and its negative are the same rotation, so the largest component is stored as positive.
     let is_negative = parts[largest] < 0.0;
     let others = (0..4).filter(|at| *at != largest).map(|at| parts[at]);
-    // Three shifts by 10 bits leave the index in the top two bits.
+    // Three shifts by 10 bits leave the index in the two highest bits.
     let packed = others.fold(largest as u32, |packed, part| {
-        // Only the largest component of a unit quaternion can exceed 1/√2, so the 9 bits cover no more.
+        // Only the largest component of a unit quaternion can exceed 1/√2, so the 9 bits cover no larger values.
         let size = (MAX_PART as f32 * (part.abs() / FRAC_1_SQRT_2) + 0.5) as u32;
         packed << 10 | u32::from((part < 0.0) != is_negative) << 9 | size.min(MAX_PART)
     });
     packed.to_le_bytes()
 }
 
-/// Unpacks a rotation of 4 bytes: w, x, y, z.
+/// Unpacks a 4-byte rotation: w, x, y, z.
 pub(super) fn of_long_rotation(bytes: [u8; 4]) -> [f32; 4] {
     let packed = u32::from_le_bytes(bytes);
     let largest = (packed >> 30) as usize;
@@ -129,14 +129,14 @@ pub(super) fn of_long_rotation(bytes: [u8; 4]) -> [f32; 4] {
     unturned(parts)
 }
 
-/// Packs a rotation as x, y, z; negates it if w is negative, since readers assume a positive w.
+/// Packs a rotation as x, y, z. Negates it if w is negative, since readers assume a positive w.
 pub(super) fn short_rotation(quaternion: [f32; 4]) -> [u8; 3] {
     let [x, y, z, w] = turned(quaternion);
     let sign = if w < 0.0 { -1.0 } else { 1.0 };
     [x, y, z].map(|part| byte(127.5 * sign * part + 127.5).0)
 }
 
-/// Unpacks a rotation of 3 bytes: w, x, y, z.
+/// Unpacks a 3-byte rotation: w, x, y, z.
 pub(super) fn of_short_rotation(bytes: [u8; 3]) -> [f32; 4] {
     let [x, y, z] = bytes.map(|byte| f32::from(byte) / 127.5 - 1.0);
     let w = (1.0 - (x * x + y * y + z * z)).max(0.0).sqrt();

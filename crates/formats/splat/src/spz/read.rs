@@ -1,4 +1,5 @@
-//! Reads SPZ files. Memory for sizes declared in a file is allocated only once the file's length or data confirms them.
+//! Reads SPZ files. Memory for the sizes declared in a file is allocated only once the file's length or data confirms
+//! them.
 
 use super::axes::SpzSystem;
 use super::extensions::SpzExtensions;
@@ -22,7 +23,7 @@ use std::ops::Range;
 
 /// Message about dropped extensions.
 const EXTENSION_BYTES: [&str; 2] = ["byte of extensions was dropped", "bytes of extensions were dropped"];
-/// Initial number of splats to allocate for if the size of a file is unknown.
+/// Number of splats to allocate memory for at first if the size of a file is unknown.
 const ROUND: usize = 1 << 16;
 /// Maximum compression ratio of gzip.
 const GZIP_RATIO: u64 = 1032;
@@ -48,7 +49,7 @@ impl SpzAttribute {
         SpzAttribute::Harmonics,
     ];
 
-    /// Returns the bytes per splat.
+    /// Returns the number of bytes per splat.
     pub(super) fn bytes(self, version: u32, degree: usize) -> usize {
         match self {
             SpzAttribute::Positions if version == 1 => 6,
@@ -131,7 +132,7 @@ impl SpzReader<'_> {
         attribute.bytes(self.header.version, self.header.degree)
     }
 
-    /// Reads consecutive attributes (versions 1 to 3).
+    /// Reads consecutive attributes, as in versions 1 to 3.
     fn whole(&mut self, max_bytes: Option<u64>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let splat_bytes: usize = SpzAttribute::ALL.iter().map(|attribute| self.bytes(*attribute)).sum();
         let end = (HEADER_BYTES as u64).saturating_add(splat_bytes as u64 * self.header.count as u64);
@@ -152,7 +153,7 @@ impl SpzReader<'_> {
         Ok(())
     }
 
-    /// Reads the extensions at `start`, up to the given size or the end.
+    /// Reads the extensions at `start`, up to the given size or, without a size, up to the end.
     fn extensions(
         &mut self,
         feed: &mut Feed<'_>,
@@ -168,7 +169,7 @@ impl SpzReader<'_> {
         warnings.note_dropped(self.options.faults, "left-out-extensions", is_lost, diagnostic)
     }
 
-    /// Reads separately compressed attributes (version 4).
+    /// Reads separately compressed attributes, as in version 4.
     fn streams(&mut self, source: &Source<'static>, feed: &mut Feed<'_>, warnings: &mut Warnings) -> Result<()> {
         let name = feed.name().clone();
         let mut rest = [0; LONG_HEADER_BYTES - HEADER_BYTES];
@@ -208,7 +209,7 @@ impl SpzReader<'_> {
             }
             self.stream(attribute, packed, source, feed)?;
         }
-        // Attributes without a stream still get their columns.
+        // Attributes without a stream also need their columns.
         for attribute in SpzAttribute::ALL.into_iter().filter(|attribute| !is_there(attribute)) {
             let mut nothing = Feed::new(Source::memory([]), None);
             self.attribute(attribute, false, &mut nothing)?;
@@ -221,7 +222,7 @@ impl SpzReader<'_> {
         Ok(())
     }
 
-    /// Reads an attribute from the next `packed` compressed bytes.
+    /// Reads an attribute from the next `packed` bytes, which are compressed.
     fn stream(
         &mut self,
         attribute: SpzAttribute,
@@ -233,7 +234,7 @@ impl SpzReader<'_> {
         let part = if feed.is_positioned() {
             let end = start.checked_add(packed).filter(|end| feed.size().is_none_or(|size| *end <= size));
             let Some(end) = end else { return Err(cut_stream(feed, feed.size().unwrap_or(start))) };
-            // The part reads the source by itself, so this feed skips its bytes.
+            // The part reads the source itself, so this feed skips its bytes.
             feed.skip(packed);
             Source::part(feed.name().to_string(), source.clone(), start..end)
         } else {
@@ -265,8 +266,8 @@ impl SpzReader<'_> {
         stream_feed.check_end(Extent::Whole, &self.options.run.cancel)
     }
 
-    /// Reads the next attribute of all splats. Unless the file's size confirms their number (`is_backed`), columns grow
-    /// as data arrives: the header alone reserves no memory.
+    /// Reads the next attribute of all splats. Unless the file's size confirms the number of splats (`is_backed`),
+    /// columns grow as data arrives, so that the header alone reserves no memory.
     fn attribute(&mut self, attribute: SpzAttribute, is_backed: bool, feed: &mut Feed<'_>) -> Result<()> {
         let header = self.header;
         let bytes = self.bytes(attribute);
@@ -300,7 +301,7 @@ impl SpzReader<'_> {
     }
 }
 
-/// Resizes the columns of an attribute; returns their slices for a range of splats.
+/// Resizes the columns of an attribute. Returns their slices for a range of splats.
 fn targets<'c>(
     columns: &'c mut SplatColumns,
     attribute: SpzAttribute,
@@ -339,7 +340,7 @@ fn decoder(attribute: SpzAttribute, header: &SpzHeader) -> SpzDecoder {
             std::array::from_fn(|axis| half(u16::from_le_bytes(halves[axis])))
         }),
         SpzAttribute::Positions => {
-            // A power of two, and integers of 24 bits: every product below is exact.
+            // A power of two, and 24-bit integers: every product below is exact.
             let scale = 1.0 / (1u32 << header.fractional_bits.min(31)) as f32;
             positions(move |bytes: &[u8; 9]| {
                 let integers = bytes.as_chunks::<3>().0;
@@ -383,7 +384,7 @@ fn rotations<const N: usize>(decode: fn([u8; N]) -> [f32; 4]) -> SpzDecoder {
     })
 }
 
-/// Looks up bytes in tables. `sources` has, for each column, the offset in a record and the index of its table.
+/// Looks up bytes in tables. For each column, `sources` has the offset in a record and the index of the table.
 fn by_table(record_bytes: usize, tables: [ByteTable; 2], sources: Vec<(usize, usize)>) -> SpzDecoder {
     Box::new(move |bytes, columns| {
         for (column, (offset, table)) in columns.iter_mut().zip(&sources) {
@@ -395,12 +396,12 @@ fn by_table(record_bytes: usize, tables: [ByteTable; 2], sources: Vec<(usize, us
     })
 }
 
-/// Creates the error for a file that ends within a stream, at `end`.
+/// Creates the error for a file that ends at `end`, within a stream.
 fn cut_stream(feed: &Feed<'_>, end: u64) -> Error {
     fault(feed.name(), end, "unexpected end of file in a stream")
 }
 
-/// Reads the next `count` bytes. The buffer grows as they arrive, since the declared size cannot be trusted.
+/// Reads the next `count` bytes. The buffer grows as bytes arrive, since the declared size cannot be trusted.
 fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
     const STEP_BYTES: usize = 1 << 20;
     let mut bytes: Vec<u8> = Vec::new();

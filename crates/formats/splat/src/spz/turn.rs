@@ -1,15 +1,16 @@
-//! Converts between Y-down, z forward (PLY) and Y-up, z backward (SPZ): half a turn about x, which only changes signs.
+//! Converts between Y-down, z forward (PLY) and Y-up, z backward (SPZ) by half a turn about x, which only changes
+//! signs.
 
-/// Signs of a position.
+/// Sign changes for a position.
 pub(super) const POSITION: [f32; 3] = [1.0, -1.0, -1.0];
-/// Signs of a quaternion: w, x, y, z. Its axis rotates like a position.
+/// Sign changes for a quaternion: w, x, y, z. The axis of the quaternion rotates like a position.
 pub(super) const ROTATION: [f32; 4] = [1.0, 1.0, -1.0, -1.0];
 
-/// Returns the sign of harmonic `number`, counted without the constant one. A harmonic is a polynomial in the
+/// Returns the sign change for harmonic `number`, not counting the constant. A harmonic is a polynomial in the
 /// coordinates, two of which change sign.
 ///
-/// A harmonic of degree l and order m has as a factor the sine (m < 0) or cosine of |m| times the azimuth around z: the
-/// sine is odd in y, the cosine even. The harmonic is odd in z if l - |m| is odd.
+/// A harmonic of degree l and order m has as a factor the sine (m < 0) or cosine of |m| times the azimuth around z. The
+/// sine is odd in y, and the cosine is even. The harmonic is odd in z if l - |m| is odd.
 pub(super) fn harmonic(number: usize) -> f32 {
     let degree = (number + 1).isqrt();
     // Orders start at -degree.

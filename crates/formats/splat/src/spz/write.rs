@@ -1,4 +1,4 @@
-//! Writes SPZ files: one gzip member, or separately compressed streams in version 4.
+//! Writes SPZ files as one gzip member or, in version 4, as separately compressed streams.
 
 use super::axes::SpzSystem;
 use super::extensions::declaration;
@@ -19,11 +19,12 @@ use std::ops::Range;
 
 /// Maximum degree of spherical harmonics.
 const MAX_DEGREE: usize = 4;
-/// Fractional bits of positions; fewer if a position would not fit.
+/// Number of fractional bits of positions. Fewer are used if a position would not fit otherwise.
 const FRACTIONAL_BITS: u8 = 12;
-/// Maximum 24-bit coordinate, without fractional bits.
+/// Maximum 24-bit coordinate without fractional bits.
 const MAX_COORDINATE: f32 = 8_388_607.0;
-/// Levels of harmonics of the first degree, and of higher degrees: fewer levels compress better.
+/// Number of levels for harmonics of the first degree, and for harmonics of higher degrees. Fewer levels compress
+/// better.
 const FIRST_STEPS: u32 = 32;
 const STEPS: u32 = 16;
 
@@ -39,7 +40,7 @@ pub fn check_options(options: &SplatWriteOptions) -> Result<()> {
     Err(Error::new(ErrorKind::Usage, message).with_hint("set `spz_version` to 2, 3 or 4"))
 }
 
-/// Writes the splats of a scene: as one gzip member, or as streams in version 4.
+/// Writes the splats of a scene as one gzip member or, in version 4, as streams.
 ///
 /// # Errors
 /// As for [`check_options`] and [`splats_to_write`]; [`ErrorKind::Usage`] for an unsupported compression level; errors
@@ -60,7 +61,7 @@ pub fn write(job: &SplatsJob<'_>, writing: &mut Writing<'_, '_>, warnings: &mut 
     Ok(())
 }
 
-/// Copies splats, transformed so that writing them with SPZ's axes produces the requested axes.
+/// Copies splats, transformed so that writing the copy with SPZ's axes produces the requested axes.
 fn turned(splats: &Splats<'_>, axes: SpzAxes, job: &SplatsJob<'_>) -> Result<Mesh> {
     let columns =
         |values: &[&[f32]]| values.iter().map(|values| try_copy(values, "splats")).collect::<Result<Vec<_>>>();
@@ -98,7 +99,7 @@ fn header(job: &SplatsJob<'_>, [count, degree]: [usize; 2], fractional_bits: u8)
     SpzHeader { version: u32::from(job.options.own.spz_version), count, degree, fractional_bits, flags, streams: 0 }
 }
 
-/// Writes the streams of a file in order; returns the number of clamped values.
+/// Writes the streams of a file in order. Returns the number of clamped values.
 fn write_all(
     streams: &[RecordStream<'_>],
     header: SpzHeader,
@@ -121,13 +122,13 @@ pub(crate) fn streams_after_positions<'s>(
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| stream(attribute, &header, splats))
 }
 
-/// Returns the bytes per record of each stream of [`streams_after_positions`].
+/// Returns the number of bytes per record for each stream of [`streams_after_positions`].
 pub(crate) fn bytes_after_positions(version: u8, degree: usize) -> impl Iterator<Item = usize> {
     SpzAttribute::ALL.into_iter().skip(1).map(move |attribute| attribute.bytes(u32::from(version), degree))
 }
 
-/// Writes splats packed while they were read: their positions, and the records of the other streams. Returns a
-/// description of the precision, and the number of clamped values.
+/// Writes splats that were packed while they were read: their positions, and the records of the other streams. Returns
+/// a description of the precision, and the number of clamped values.
 pub(crate) fn write_packed(
     positions: &[[f32; 3]],
     others: Vec<RecordStream<'_>>,
@@ -146,7 +147,7 @@ pub(crate) fn write_packed(
     Ok((precision(fractional_bits, job.options.own.spz_version), clamped))
 }
 
-/// Writes separately compressed streams; returns the number of clamped values.
+/// Writes separately compressed streams. Returns the number of clamped values.
 fn write_frames(
     streams: &[RecordStream<'_>],
     header: SpzHeader,
@@ -159,14 +160,14 @@ fn write_frames(
     let packed: u64 = frames.sizes().map(|[packed, _]| packed).sum();
     writing.announce(head.len() as u64 + packed);
     writing.set_head(head);
-    // Taken before writing, because frames that were not kept are compressed, and counted, again.
+    // Taken before writing, because frames that were not kept are compressed again, and their values counted again.
     let clamped = frames.clamped();
     // The kept frames use half of the memory.
     writing.pages(&frames, &mut (), frames.count(), 2 * SLOT_BYTES)?;
     Ok(clamped)
 }
 
-/// Returns the maximum number of fractional bits, up to [`FRACTIONAL_BITS`], with which all positions fit.
+/// Returns the maximum number of fractional bits, up to [`FRACTIONAL_BITS`], for which all positions fit.
 fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
     let bounds = Bounds::of(positions);
     let corners = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
@@ -205,7 +206,7 @@ fn stream<'s>(attribute: SpzAttribute, header: &SpzHeader, splats: &'s Splats<'_
         SpzAttribute::Rotations => Box::new(|range, out| rotations(splats, range, out, short_rotation)),
         SpzAttribute::Harmonics => {
             let more = splats.harmonics[0].len().saturating_sub(1);
-            // Red, green and blue of each harmonic.
+            // The red, green and blue of each harmonic.
             let columns: Vec<&[f32]> =
                 (0..more).flat_map(|number| splats.harmonics.each_ref().map(|channel| channel[1 + number])).collect();
             Box::new(move |range, out| {
@@ -244,7 +245,7 @@ fn rotations<const N: usize>(
     0
 }
 
-/// Formats one byte per column; `pack` returns the conversion for a column.
+/// Formats one byte per column. `pack` returns the conversion for a column.
 #[inline(always)]
 fn bytes<P: Fn(f32) -> (u8, u64)>(
     columns: &[&[f32]],
@@ -255,7 +256,7 @@ fn bytes<P: Fn(f32) -> (u8, u64)>(
     let mut clamped = 0;
     for (number, column) in columns.iter().enumerate() {
         let values = column.get(range.clone()).unwrap_or_default();
-        // One conversion per column, so that the inner loop has no branch on the column.
+        // One conversion per column, so that the inner loop does not branch on the column.
         let pack = pack(number);
         for (record, value) in out.chunks_exact_mut(columns.len()).zip(values) {
             let (byte, is_cut) = pack(*value);

@@ -1,13 +1,13 @@
-//! Parses the header of an npy file: types, shape, order (numpy.lib.format).
+//! Parses the header of an npy file: types, shape and order (numpy.lib.format).
 //!
 //! | offset | bytes | contents |
 //! |---|---|---|
 //! | 0 | 6 | `\x93NUMPY` |
 //! | 6 | 2 | version, major and minor |
-//! | 8 | 2, or 4 from version 2 on | size of the text that follows, little-endian |
+//! | 8 | 2, or 4 since version 2 | size of the text that follows, little-endian |
 //! | 10 or 12 | | a Python dict literal: `descr`, `fortran_order`, `shape` |
 //!
-//! The text is Latin-1, or UTF-8 from version 3 on.
+//! The text is Latin-1, or UTF-8 since version 3.
 
 use super::literal::{Literal, parse};
 use polyhaul_model::Scalar;
@@ -20,10 +20,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct NpyHeader {
     pub(super) fields: Vec<NpyField>,
-    /// Bytes per row, or per element if columns are stored consecutively.
+    /// Number of bytes per row or, if columns are stored consecutively, per element.
     pub(super) record_bytes: usize,
     pub(super) row_count: u64,
-    /// Whether columns are stored consecutively (Fortran order). All columns then have one type, and offset 0.
+    /// Whether columns are stored consecutively (Fortran order). If so, all columns have the same type and the offset
+    /// 0.
     pub(super) by_columns: bool,
     /// Offset of the data in the file.
     pub(super) body: u64,
@@ -43,10 +44,11 @@ pub(super) struct NpyField {
 pub(super) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Magic, version, and the size of the header in the longer form.
 pub(super) const MAX_PREFIX: usize = 12;
-/// Maximum header size in bytes: more than the default limit of columns needs.
+/// Maximum header size in bytes. It is more than the default limit of columns needs.
 const MAX_BYTES: u32 = 16 << 20;
 
-/// Returns the size of the header and its offset, given the first [`MAX_PREFIX`] bytes, or fewer at the end of a file.
+/// Returns the size of the header and its offset, given the first [`MAX_PREFIX`] bytes, or fewer bytes if the file is
+/// shorter.
 pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     if bytes.is_empty() {
         return Err(truncated(file, 0, "the header"));
@@ -150,7 +152,7 @@ fn records(items: &[Literal], refused: &impl Fn(String) -> Error) -> Result<(Vec
         let (name, descr) = match item {
             Literal::Items(parts) => match &parts[..] {
                 [Literal::Text(name), Literal::Text(descr)] => (name, descr),
-                // A title, then the name.
+                // A title, followed by the name.
                 [Literal::Items(names), Literal::Text(descr)] => match &names[..] {
                     [_, Literal::Text(name)] => (name, descr),
                     _ => return Err(refused("a record field has no name".into())),

@@ -14,13 +14,13 @@ pub(super) enum Literal {
     Dict(Vec<(Literal, Literal)>),
 }
 
-/// Location of a fault in the text, and what was expected there.
+/// Location of a fault in the text, and what was expected at this location.
 pub(super) type NpyFault = (usize, &'static str);
 
-/// Maximum nesting depth: no valid header has a deeper one.
+/// Maximum nesting depth. No valid header is nested more deeply.
 const MAX_DEPTH: usize = 8;
 
-/// Parses a text with one value, surrounded by optional white space.
+/// Parses a text with one value, which may be surrounded by white space.
 pub(super) fn parse(text: &str) -> Result<std::result::Result<Literal, NpyFault>> {
     let mut parser = NpyParser { text, at: 0 };
     let value = match parser.value(MAX_DEPTH)? {
@@ -36,7 +36,7 @@ struct NpyParser<'a> {
     at: usize,
 }
 
-/// Unwraps a value; returns from the function on a fault in the text.
+/// Unwraps a value. If there is a fault in the text, returns it from the function.
 macro_rules! sound {
     ($value:expr) => {
         match $value {
@@ -55,7 +55,7 @@ impl NpyParser<'_> {
         self.at = self.text.len() - self.rest().trim_ascii_start().len();
     }
 
-    /// Consumes a character, after white space, if it is present.
+    /// Skips white space, and consumes a character if it is next. Returns whether it was.
     fn takes(&mut self, character: char) -> bool {
         self.skip();
         let is_next = self.rest().starts_with(character);
@@ -91,7 +91,7 @@ impl NpyParser<'_> {
         let size = self.rest().bytes().take_while(u8::is_ascii_digit).count();
         let value = self.rest()[..size].parse().map_err(|_| (self.at, "a 64-bit integer"))?;
         self.at += size;
-        // Suffix of long integers in Python 2.
+        // The suffix of long integers in Python 2.
         self.word("L");
         Ok(Literal::Integer(value))
     }
@@ -150,7 +150,7 @@ impl NpyParser<'_> {
     }
 }
 
-/// Returns the character of an escape sequence; consumes its digits.
+/// Returns the character that an escape sequence represents. Consumes its digits.
 fn unescape(escaped: char, rest: &mut std::str::CharIndices<'_>) -> Option<char> {
     let digits = match escaped {
         'x' => 2,

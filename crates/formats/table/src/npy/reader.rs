@@ -1,4 +1,4 @@
-//! Reads npy files into columns: in chunks of rows, in parallel from a positioned source, or sequentially from a
+//! Reads npy files into columns, in chunks of rows: in parallel from a positioned source, or sequentially from a
 //! stream.
 
 use super::super::typed::TypedColumn;
@@ -59,7 +59,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let mut header = read_header(&bytes, &file, options)?;
     let columns = targets(&mut header, options)?;
     let rows = header.row_count.min(options.own.max_rows.unwrap_or(u64::MAX));
-    // If columns are stored consecutively, all of them are read, even if only a part of each is kept.
+    // If columns are stored consecutively, all of them are read, even if only a part of each column is kept.
     let record_count =
         if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
@@ -79,7 +79,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     let chunks = record_count.div_ceil(chunk_records);
     let crew = Crew::for_chunks(chunks, slot_bytes, &options.run);
     let job = NpyJob { bytes, file, header, record_count, chunk_records, columns, options };
-    // The contents of an uncompressed file are certain to exist, so reserve all rows: then the columns need not grow.
+    // An uncompressed file certainly has its contents, so all rows are reserved, and columns need not grow.
     if job.bytes.is_backed() {
         job.reserve(rows as usize)?;
     }
@@ -92,8 +92,8 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     if rows == job.header.row_count {
         job.note_rest(size, &mut warnings)?;
     }
-    // SAFETY: the run finished without an error, so all `record_count` records were read and published: `rows` of each
-    // kept column.
+    // SAFETY: the run finished without an error, so all `record_count` records were read and published: `rows` rows of
+    // each kept column.
     let table = unsafe { job.finish(rows as usize)? };
     Ok(Npy { table, warnings, threads: crew.threads })
 }
@@ -119,14 +119,14 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableR
     header(&text, start, file, &options.limits)
 }
 
-/// Creates the error for a file with fewer bytes than its header declares.
+/// Creates the error for a file that has fewer bytes than its header declares.
 fn cut(file: &Arc<str>, len: u64, header: &NpyHeader) -> Error {
     let what = format!("{} rows of {} columns", header.row_count, header.fields.len());
     let message = format!("unexpected end of file: the header declares {what}");
     fault(file, len, message)
 }
 
-/// Returns the columns to keep; fails if the options name a missing column or set types.
+/// Returns the columns to keep. Fails if the options name a missing column or set types.
 fn targets(header: &mut NpyHeader, options: &ParseOptions<TableReadOptions>) -> Result<Vec<NpyTarget>> {
     if options.own.types != ColumnTypes::Auto {
         return Err(Error::new(ErrorKind::Usage, "npy files store the types of their columns: leave `types` unset"));
@@ -190,7 +190,7 @@ impl ChunkJob for NpyJob<'_> {
         Ok(true)
     }
 
-    /// Numbers are stored unparsed.
+    /// There is nothing to parse, because numbers are binary.
     fn parse(&self, _: &mut NpySlot) -> Result<()> {
         Ok(())
     }
@@ -199,7 +199,7 @@ impl ChunkJob for NpyJob<'_> {
         if self.header.by_columns { self.publish_columns(slot) } else { self.publish_rows(slot) }
     }
 
-    /// Reserves slots for no more than has been read.
+    /// Reserves slots only for what has been read.
     fn place(&self, bytes: &mut u64, slot: &mut NpySlot) -> Result<()> {
         if !self.header.by_columns {
             self.reserve(slot.records.end as usize)?
@@ -233,14 +233,14 @@ impl NpyJob<'_> {
     fn publish_columns(&self, slot: &NpySlot) -> Result<()> {
         for (target, rows, bytes) in self.parts(slot) {
             // SAFETY: `take` assigned each chunk its own range of records, and different records of a column are
-            // different rows: no other thread uses these slots.
+            // different rows, so no other thread uses these slots.
             unsafe { target.write(rows, bytes, self.header.record_bytes)? };
         }
         Ok(())
     }
 
-    /// Returns the parts of kept columns in a chunk of consecutively stored columns: their rows, and the chunk's bytes
-    /// from the first of these rows on.
+    /// Returns the parts of kept columns in a chunk, if columns are stored consecutively: their rows, and the chunk's
+    /// bytes starting at the first of these rows.
     fn parts<'a>(&'a self, slot: &'a NpySlot) -> impl Iterator<Item = (&'a NpyTarget, Range<usize>, &'a [u8])> {
         let rows = self.header.row_count;
         let size = self.header.record_bytes as u64;
@@ -298,7 +298,7 @@ impl NpyTarget {
             ($($kind:ident $type:ident),*) => {
                 match &self.numbers {
                     $(TypedColumn::$kind(column) => {
-                        // SAFETY: the slots of `rows` belong to this chunk alone, by this function's contract.
+                        // SAFETY: only this chunk uses the slots of `rows`, by this function's contract.
                         unsafe {
                             column.write(rows, |slots| match big {
                                 false => fill(slots, bytes, step, $type::from_le_bytes),

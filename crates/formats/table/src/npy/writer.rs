@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// Approximate bytes per page.
 const PAGE_BYTES: usize = 256 << 10;
-/// Bytes of rows that are filled from all columns before the next rows, so that they stay in the L1 cache.
+/// Number of bytes of rows to fill from all columns before the next rows, so that they stay in the L1 cache.
 const TILE_BYTES: usize = 16 << 10;
 /// Alignment of the data in the file.
 const ALIGNMENT: usize = 64;
@@ -24,7 +24,7 @@ pub(in super::super) struct NpyPages<'a> {
     offsets: Vec<usize>,
     row_bytes: usize,
     page_rows: usize,
-    /// First page of each block, followed by the number of pages.
+    /// Index of the first page of each block, followed by the number of pages.
     first_pages: Vec<u64>,
 }
 
@@ -60,12 +60,12 @@ pub(in super::super) fn records<'a>(rows: &'a Rows<'a>, page_bytes: usize) -> Re
     Ok(NpyPages { rows, offsets, row_bytes, page_rows, first_pages })
 }
 
-/// Returns the columns of the first block; those of all other blocks have the same types.
+/// Returns the columns of the first block. The columns of all other blocks have the same types.
 fn lanes<'r>(rows: &'r Rows<'_>) -> &'r [TableWriterLane<'r>] {
     rows.blocks.first().map_or(&[][..], |block| &block.lanes)
 }
 
-/// Whether all columns have one type, so that the file is a plain array without names.
+/// Whether all columns have the same type, so that the file is a plain array without names.
 pub fn is_uniform(rows: &Rows<'_>) -> bool {
     let first = lanes(rows).first().map(|lane| type_of(lane.numbers).0);
     lanes(rows).iter().all(|lane| Some(type_of(lane.numbers).0) == first)
@@ -124,7 +124,7 @@ pub(in super::super) fn head(rows: &Rows<'_>, row_count: u64) -> Result<Vec<u8>>
     Ok(head)
 }
 
-/// Text that reports out of memory as an error.
+/// A text that returns an error if out of memory.
 #[derive(Default)]
 struct NpyText(String);
 
@@ -136,7 +136,7 @@ impl NpyText {
     }
 }
 
-/// Formats the fields of records. numpy requires unique names.
+/// Formats the fields of records. numpy requires their names to be unique.
 fn fields(rows: &Rows<'_>, lanes: &[TableWriterLane<'_>], text: &mut NpyText) -> Result<()> {
     let mut seen = HashSet::new();
     for (number, (lane, name)) in lanes.iter().zip(&rows.names).enumerate() {
@@ -207,7 +207,7 @@ impl NpyPageSlot {
 }
 
 impl TableWriterLane<'_> {
-    /// Stores rows in `bytes`, `row_bytes` apart.
+    /// Stores rows in `bytes`. Consecutive rows are `row_bytes` bytes apart.
     fn store(&self, rows: Range<usize>, bytes: &mut [u8], row_bytes: usize) {
         /// One arm per type.
         macro_rules! store {
