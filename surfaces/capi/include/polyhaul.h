@@ -1,7 +1,7 @@
 /*
  * polyhaul: moves 3D assets between disk and memory.
  *
- * This header is the reference manual. It is generated from the library's sources. A program in five lines:
+ * This header is the reference manual. It is generated from the library's sources. A minimal program:
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     ph_scene *scene;
@@ -11,15 +11,17 @@
  *
  * Conventions:
  *
- * - Functions return PH_OK (0) or a positive error number. ph_last_error returns the details of the last error of the
- *   calling thread, which is the only global state. No function exits, prints, or installs a signal handler.
+ * - Functions that can fail return PH_OK (0) or a positive error number. ph_last_error returns the details of the last
+ *   error of the calling thread, which is the only global state. No function exits, prints, or installs a signal
+ *   handler.
  * - Handles (`ph_scene *`, ...) are returned through an argument. The caller owns them, and frees each with the
  *   matching function. Passing null as a required handle is PH_ERROR_USAGE; freeing null does nothing. A function that
  *   fails sets the handle it would return to null.
- * - Structs start with `struct_size`. Set it to the sizeof of the struct, and unused fields to 0: structs may grow in
- *   later versions of the library, and programs compiled with an older header continue to work. An invalid size is
- *   PH_ERROR_USAGE.
- * - Text is UTF-8. `const char *` is zero-terminated; ph_string has a size.
+ * - Structs passed by pointer start with `struct_size`. Set it to the size of the struct (`sizeof`), and unused fields
+ *   to 0: structs may grow in later versions of the library, and programs compiled with an older header continue to
+ *   work. An invalid size is PH_ERROR_USAGE. ph_string, ph_elements, ph_run and ph_counts have no `struct_size` and
+ *   never change.
+ * - Strings are UTF-8. `const char *` is zero-terminated; ph_string has a size.
  * - Functions may be called from any thread. Functions that take a handle as const may run in parallel with each other
  *   on the same handle; other functions require exclusive access to the handle.
  * - Callbacks are called from the calling thread or from threads of the job, and may call functions of this header.
@@ -47,7 +49,7 @@
 #define PH_UNKNOWN UINT64_MAX
 
 /**
- * No index, such as for a corner without a uv or a face without a material.
+ * No index, such as for a corner without a UV or a face without a material.
  */
 #define PH_NONE UINT32_MAX
 
@@ -76,9 +78,9 @@ typedef struct ph_options ph_options;
 typedef struct ph_report ph_report;
 
 /**
- * A scene: meshes, objects that show a mesh or a section of it, and materials. Free it with ph_scene_free.
+ * A scene: meshes, objects that refer to a mesh or a section of it, and materials. Free it with ph_scene_free.
  *
- * The arrays and texts that a scene returns are valid until it is changed or freed.
+ * The arrays and strings that a scene returns are valid until the scene is changed or freed.
  */
 typedef struct ph_scene ph_scene;
 
@@ -94,7 +96,7 @@ typedef struct ph_tables ph_tables;
 typedef int32_t ph_status;
 
 /**
- * Details of an error. Texts are zero-terminated UTF-8, never null, and empty if they do not apply. They are valid
+ * Details of an error. Strings are zero-terminated UTF-8, never null, and empty if they do not apply. They are valid
  * until another call fails on the same thread.
  */
 typedef struct ph_error {
@@ -111,7 +113,7 @@ typedef struct ph_error {
      */
     int32_t host_code;
     /**
-     * The whole error on one line: position, message, expectation, hint.
+     * The complete error on one line: position, message, expected value, hint.
      */
     const char *text;
     /**
@@ -145,9 +147,9 @@ typedef struct ph_error {
 } ph_error;
 
 /**
- * UTF-8 text with a size; not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
+ * A UTF-8 string with a size; not zero-terminated. Print it with `"%.*s", (int)text.size, text.data`.
  *
- * Text returned from a handle is valid until the handle is changed or freed. `data` may be null if `size` is 0.
+ * A string returned from a handle is valid until the handle is changed or freed. `data` may be null if `size` is 0.
  */
 typedef struct ph_string {
     /**
@@ -162,8 +164,8 @@ typedef struct ph_string {
 
 /**
  * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from threads of the
- * job, one call at a time. `done` never decreases. A short job may not call it at all. A conversion counts the bytes
- * read.
+ * job, one call at a time. `done` never decreases. A short job may not call it at all. In a conversion, the bytes read
+ * are counted.
  *
  * Returns 0 to continue; any other value cancels the job.
  */
@@ -179,15 +181,16 @@ typedef void (*ph_task_fn)(void *context, size_t index);
  * sequentially, and returns when all calls have returned. A task may call the pool again.
  *
  * Results do not depend on the number of threads. The calling thread runs the tasks that the pool skips. Calling
- * `task` after the pool has returned is harmless.
+ * `task` after this function has returned is harmless.
  */
 typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
 
 /**
  * Reads up to `size` bytes into `out`. `size` is at least 64 KiB.
  *
- * Returns the number of bytes read, from 1 to `size`; 0 at the end; or a negative number on failure, which fails the
- * job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also PH_ERROR_HOST.
+ * Returns the number of bytes read, from 1 to `size`; 0 at the end of the input; or a negative number on failure,
+ * which fails the job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also
+ * PH_ERROR_HOST.
  *
  * Called by one thread at a time, but not always the same one. Not called again after an error.
  */
@@ -202,7 +205,7 @@ typedef int32_t (*ph_seek_fn)(void *user, uint64_t offset);
 
 /**
  * Returns the exact size of the input in bytes, or a negative number if it is unknown. Called once, before the first
- * read. An input that provides more bytes, or ends earlier, is PH_ERROR_HOST.
+ * read. If the input then has more or fewer bytes, the job fails with PH_ERROR_HOST.
  */
 typedef int64_t (*ph_size_fn)(void *user);
 
@@ -216,8 +219,8 @@ typedef void (*ph_release_fn)(void *user);
 /**
  * An input. Set exactly one of `path`, `memory` and `read`.
  *
- * Used for one call; may be a local variable. Everything it points to must stay valid and unchanged until that call
- * returns, or, in an answer of ph_resolve_fn, until `release` is called.
+ * It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
+ * that call returns, or, in an answer of ph_resolve_fn, until `release` is called.
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     input.path = "model.obj";
@@ -228,8 +231,8 @@ typedef struct ph_input {
      */
     size_t struct_size;
     /**
-     * A zero-terminated path: UTF-8, or any bytes on Unix. As in all inputs, compression (gzip, zstd, lz4) is detected
-     * by content.
+     * A zero-terminated path: UTF-8, or any bytes on Unix. In all inputs, compression (gzip, zstd, lz4) is detected
+     * from the content.
      */
     const char *path;
     /**
@@ -271,7 +274,7 @@ typedef struct ph_input {
  * them before the file system is searched, from any thread of the job.
  *
  * `name` is the name exactly as it appears in the scene, possibly malicious; it is valid until the callback returns.
- * `answer` is zeroed, with `struct_size` set.
+ * `answer` is zeroed except for `struct_size`, which is set.
  *
  * Returns 0 after filling in `answer`; a positive number to decline, so that the file is looked up relative to the
  * scene if the scene is a file; or a negative number to fail with PH_ERROR_HOST.
@@ -315,21 +318,21 @@ typedef struct ph_report_info {
      */
     uint64_t kept_warning_count;
     /**
-     * Number of notes: data that the format cannot store, as users expect.
+     * Number of notes: data that users do not expect the format to store, such as materials in STL.
      */
     uint64_t note_count;
     /**
-     * Number of losses: data changed or dropped although the format can store it.
+     * Number of losses: data that was changed or dropped although the format can store it.
      */
     uint64_t loss_count;
     /**
-     * Number of faults: the file violates its format.
+     * Number of faults: violations of the format in the file.
      */
     uint64_t fault_count;
 } ph_report_info;
 
 /**
- * A warning about data that was repaired, skipped or missing. Its texts are valid until the report is freed.
+ * A warning about data that was repaired, skipped or missing. Its strings are valid until the report is freed.
  */
 typedef struct ph_warning {
     /**
@@ -369,8 +372,8 @@ typedef struct ph_warning {
 /**
  * Writes up to `size` bytes of `data`.
  *
- * Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The
- * remaining bytes are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
+ * Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The bytes
+ * that were not written are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
  */
 typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
 
@@ -403,8 +406,8 @@ typedef struct ph_output {
      */
     ph_finish_fn flush;
     /**
-     * Called once, after `flush`, when the output is complete. May be null. If it is not called, the job has failed:
-     * discard the bytes written.
+     * Called once, after `flush`, when the output is complete. May be null. If `close` is not called, the job has
+     * failed: discard the bytes written.
      */
     ph_finish_fn close;
     /**
@@ -422,7 +425,7 @@ typedef struct ph_output {
 } ph_output;
 
 /**
- * An axis direction.
+ * An axis direction: one of the `PH_AXIS_` constants.
  */
 typedef uint32_t ph_axis;
 
@@ -463,17 +466,17 @@ typedef struct ph_scene_info {
      */
     uint64_t face_count;
     /**
-     * Minimum of all finite positions, before object transforms. Greater than `bounds_max` if there are none.
+     * Minimum of all finite positions, before object transforms. Greater than `bounds_max` if no position is finite.
      */
     float bounds_min[3];
     /**
-     * Maximum of all finite positions, likewise.
+     * Maximum of all finite positions, before object transforms.
      */
     float bounds_max[3];
 } ph_scene_info;
 
 /**
- * How uvs or normals are assigned to the corners of a mesh.
+ * How UVs or normals are assigned to the corners of a mesh: one of the `PH_DOMAIN_` constants.
  */
 typedef uint32_t ph_domain;
 
@@ -494,7 +497,7 @@ typedef struct ph_elements {
      */
     const uint32_t *corner_positions;
     /**
-     * Uv index of each corner, or PH_NONE. Null if no corner has a uv, or the domain is not PH_DOMAIN_INDEXED.
+     * UV index of each corner, or PH_NONE. Null if no corner has a UV, or the domain is not PH_DOMAIN_INDEXED.
      */
     const uint32_t *corner_uvs;
     /**
@@ -516,7 +519,8 @@ typedef struct ph_run {
      */
     uint32_t first_face;
     /**
-     * Index of a material or group, or PH_NONE; or the number of a smoothing group, 0 for off.
+     * Index of a material or group, or PH_NONE; in `smoothing_runs`, the number of a smoothing group, or 0 for flat
+     * faces.
      */
     uint32_t value;
 } ph_run;
@@ -524,7 +528,7 @@ typedef struct ph_run {
 /**
  * The arrays of a mesh, returned by ph_scene_mesh or passed to ph_scene_add_mesh.
  *
- * Positions, uvs and normals keep the order and count of the file, and have separate indices. Absent arrays are null
+ * Positions, UVs and normals keep the order and count of the file, and have separate indices. Absent arrays are null
  * with a count of 0.
  */
 typedef struct ph_mesh {
@@ -541,15 +545,15 @@ typedef struct ph_mesh {
      */
     size_t position_count;
     /**
-     * Red, green, blue, alpha of each position; NaN where the file has no color. May be null.
+     * Red, green, blue, alpha of each position; NaN for positions without a color. May be null.
      */
     const float *colors;
     /**
-     * u, v of each uv.
+     * u, v of each texture coordinate.
      */
     const float *uvs;
     /**
-     * Number of uvs.
+     * Number of UVs.
      */
     size_t uv_count;
     /**
@@ -561,7 +565,7 @@ typedef struct ph_mesh {
      */
     size_t normal_count;
     /**
-     * Domain of the uvs.
+     * Domain of the UVs.
      */
     ph_domain uv_domain;
     /**
@@ -593,7 +597,7 @@ typedef struct ph_mesh {
      */
     size_t material_run_count;
     /**
-     * Smoothing group of each face, likewise.
+     * Smoothing group of each face, as runs in face order.
      */
     const struct ph_run *smoothing_runs;
     /**
@@ -601,7 +605,7 @@ typedef struct ph_mesh {
      */
     size_t smoothing_run_count;
     /**
-     * Group of each face, likewise: an index into `groups`.
+     * Group of each face, as runs in face order: an index into `groups`.
      */
     const struct ph_run *group_runs;
     /**
@@ -609,11 +613,11 @@ typedef struct ph_mesh {
      */
     size_t group_run_count;
     /**
-     * Group names. An entry may contain several names, separated by spaces.
+     * Names of groups. An entry may contain several names, separated by spaces.
      */
     const struct ph_string *groups;
     /**
-     * Number of entries of `groups`.
+     * Number of entries in `groups`.
      */
     size_t group_count;
     /**
@@ -640,7 +644,7 @@ typedef struct ph_mesh {
 } ph_mesh;
 
 /**
- * Type of the numbers in an array.
+ * Type of the numbers in an array: one of the `PH_SCALAR_` constants.
  */
 typedef uint32_t ph_scalar;
 
@@ -680,7 +684,7 @@ typedef struct ph_column {
 } ph_column;
 
 /**
- * The number of elements of each kind, or one index into each array of a mesh.
+ * The number of elements of each kind in a mesh, or an index into each of its arrays.
  */
 typedef struct ph_counts {
     /**
@@ -688,7 +692,7 @@ typedef struct ph_counts {
      */
     uint32_t positions;
     /**
-     * Uvs.
+     * UVs.
      */
     uint32_t uvs;
     /**
@@ -726,7 +730,7 @@ typedef struct ph_object {
      */
     struct ph_string name;
     /**
-     * Index of its mesh.
+     * Index of the mesh.
      */
     size_t mesh;
     /**
@@ -734,7 +738,7 @@ typedef struct ph_object {
      */
     struct ph_counts start;
     /**
-     * One past the last element of each kind. In ph_scene_add_object, all zeros mean the end of the mesh.
+     * One past the last element of each kind. If it is all zeros, ph_scene_add_object uses the end of the mesh.
      */
     struct ph_counts end;
     /**
@@ -754,18 +758,18 @@ typedef struct ph_object {
      */
     size_t material_slot_count;
     /**
-     * The same matrix in double precision. In ph_scene_add_object, all zeros mean `transform`.
+     * The same matrix in double precision. If it is all zeros, ph_scene_add_object uses `transform`.
      */
     double exact_transform[16];
 } ph_object;
 
 /**
- * Whether a scene copies or borrows the arrays of a mesh.
+ * Whether a scene copies or borrows the arrays of a mesh: PH_COPY or PH_BORROW.
  */
 typedef uint32_t ph_keep;
 
 /**
- * Flags for the fields of a ph_material that are set.
+ * Flags for the fields of a ph_material that are set: a combination of the `PH_HAS_` constants.
  */
 typedef uint32_t ph_has;
 
@@ -782,11 +786,11 @@ typedef struct ph_material {
      */
     struct ph_string name;
     /**
-     * Flags (`PH_HAS_`) of the fields that are set.
+     * Flags of the fields that are set.
      */
     ph_has has;
     /**
-     * Whether the material is used, but not defined in any material library. It then has only a name.
+     * Whether the material is used, but not defined in any material library. Such a material has only a name.
      */
     uint32_t missing;
     /**
@@ -852,7 +856,7 @@ typedef struct ph_material {
 } ph_material;
 
 /**
- * The property that a texture map controls.
+ * The property that a texture map controls: one of the `PH_MAP_` constants.
  */
 typedef uint32_t ph_map;
 
@@ -891,7 +895,7 @@ typedef struct ph_texture {
 } ph_texture;
 
 /**
- * Encoding of color samples. Alpha is always linear.
+ * Encoding of color samples: one of the `PH_COLOR_SPACE_` constants. Alpha is always linear.
  */
 typedef uint32_t ph_color_space;
 
@@ -916,7 +920,7 @@ typedef struct ph_pixels {
      */
     const void *samples;
     /**
-     * Distance between the starts of two rows, in bytes. In ph_image_write, 0 means contiguous rows.
+     * Row stride in bytes. In ph_image_write, 0 means contiguous rows.
      */
     size_t row_bytes;
     /**
@@ -1041,103 +1045,31 @@ typedef struct ph_table {
 #define PH_BORROW 1
 
 /**
- * +X.
+ * The axis directions (ph_axis).
  */
 #define PH_AXIS_X 1
-
-/**
- * +Y.
- */
 #define PH_AXIS_Y 2
-
-/**
- * +Z.
- */
 #define PH_AXIS_Z 3
-
-/**
- * -X.
- */
 #define PH_AXIS_NEGATIVE_X 4
-
-/**
- * -Y.
- */
 #define PH_AXIS_NEGATIVE_Y 5
-
-/**
- * -Z.
- */
 #define PH_AXIS_NEGATIVE_Z 6
 
 /**
- * `ambient`
+ * The fields of ph_material that may be set (ph_has).
  */
 #define PH_HAS_AMBIENT (1 << 0)
-
-/**
- * `diffuse`
- */
 #define PH_HAS_DIFFUSE (1 << 1)
-
-/**
- * `specular`
- */
 #define PH_HAS_SPECULAR (1 << 2)
-
-/**
- * `emission`
- */
 #define PH_HAS_EMISSION (1 << 3)
-
-/**
- * `transmission`
- */
 #define PH_HAS_TRANSMISSION (1 << 4)
-
-/**
- * `shininess`
- */
 #define PH_HAS_SHININESS (1 << 5)
-
-/**
- * `refraction_index`
- */
 #define PH_HAS_REFRACTION_INDEX (1 << 6)
-
-/**
- * `opacity`
- */
 #define PH_HAS_OPACITY (1 << 7)
-
-/**
- * `roughness`
- */
 #define PH_HAS_ROUGHNESS (1 << 8)
-
-/**
- * `metallic`
- */
 #define PH_HAS_METALLIC (1 << 9)
-
-/**
- * `sheen`
- */
 #define PH_HAS_SHEEN (1 << 10)
-
-/**
- * `clearcoat`
- */
 #define PH_HAS_CLEARCOAT (1 << 11)
-
-/**
- * `clearcoat_roughness`
- */
 #define PH_HAS_CLEARCOAT_ROUGHNESS (1 << 12)
-
-/**
- * `illumination`
- */
 #define PH_HAS_ILLUMINATION (1 << 13)
 
 /**
@@ -1231,63 +1163,23 @@ typedef struct ph_table {
 #define PH_MAP_OCCLUSION 18
 
 /**
- * sRGB.
+ * The encodings of color samples (ph_color_space).
  */
 #define PH_COLOR_SPACE_SRGB 0
-
-/**
- * Linear.
- */
 #define PH_COLOR_SPACE_LINEAR 1
 
 /**
- * `int8_t`
+ * The types of numbers (ph_scalar); F32 is `float`, F64 is `double`.
  */
 #define PH_SCALAR_I8 1
-
-/**
- * `uint8_t`
- */
 #define PH_SCALAR_U8 2
-
-/**
- * `int16_t`
- */
 #define PH_SCALAR_I16 3
-
-/**
- * `uint16_t`
- */
 #define PH_SCALAR_U16 4
-
-/**
- * `int32_t`
- */
 #define PH_SCALAR_I32 5
-
-/**
- * `uint32_t`
- */
 #define PH_SCALAR_U32 6
-
-/**
- * `int64_t`
- */
 #define PH_SCALAR_I64 7
-
-/**
- * `uint64_t`
- */
 #define PH_SCALAR_U64 8
-
-/**
- * `float`
- */
 #define PH_SCALAR_F32 9
-
-/**
- * `double`
- */
 #define PH_SCALAR_F64 10
 
 #ifdef __cplusplus
@@ -1302,7 +1194,7 @@ PH_API const char *ph_version(void);
 /**
  * Returns the last error of the calling thread. Successful calls do not change it.
  *
- * Each thread has its own: call this on the thread of the failed call.
+ * Each thread has its own last error: call this on the thread of the failed call.
  */
 PH_API ph_status ph_last_error(struct ph_error *error);
 
@@ -1318,7 +1210,7 @@ PH_API const char *ph_last_error_text(void);
 PH_API const char *ph_status_name(ph_status status);
 
 /**
- * Returns zero-terminated text as a ph_string, without copying it. Null becomes empty text.
+ * Returns a zero-terminated string as a ph_string, without copying it. Null becomes an empty string.
  */
 PH_API struct ph_string ph_text(const char *text);
 
@@ -1339,7 +1231,7 @@ PH_API void ph_options_free(struct ph_options *options);
 
 /**
  * Sets an option. `name` is the full name (`obj.smoothing`), the part after the dot (`smoothing`; not for `limits.`),
- * or the alias. A name that applies to both reading and writing sets both.
+ * or the alias. A name of an option for reading and of an option for writing sets both.
  *
  * Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
  * contains the name, and the accepted values or the closest name.
@@ -1347,39 +1239,40 @@ PH_API void ph_options_free(struct ph_options *options);
 PH_API ph_status ph_options_set(struct ph_options *options, const char *name, const char *value);
 
 /**
- * Returns the value of an option, in the form that ph_options_set accepts. If `from` and `to` differ, `format` returns
- * the format for reading.
+ * Returns the value of an option, in the form that ph_options_set accepts. For `format`, returns the format for
+ * reading, even if the format for writing differs.
  *
- * The text is valid until the next call of this function with the same handle, or until the handle is freed.
+ * The string is valid until the next call of this function with the same handle, or until the handle is freed.
  */
 PH_API ph_status ph_options_get(struct ph_options *options, const char *name, const char **value);
 
 /**
- * Sets the flag that cancels jobs with these options; null removes it. The flag may be freed at any time.
+ * Sets the flag that cancels jobs with these options; null removes it. The flag may be freed at any time, even while a
+ * job runs.
  */
 PH_API ph_status ph_options_set_cancel(struct ph_options *options, const struct ph_cancel *cancel);
 
 /**
- * Sets the progress callback; null removes it. `user` is passed to it, and must stay valid while a job runs.
+ * Sets the progress callback; null removes it. `user` is passed to the callback, and must stay valid while a job runs.
  */
 PH_API ph_status ph_options_set_progress(struct ph_options *options, ph_progress_fn progress, void *user);
 
 /**
  * Sets the thread pool that runs jobs. With null, each job starts its own threads and stops them when it is done. The
- * option `threads` is the number of tasks passed to the pool. `user` is passed to it, and must stay valid while a job
- * runs.
+ * option `threads` is the number of tasks passed to the pool. `user` is passed to the pool, and must stay valid while
+ * a job runs.
  */
 PH_API ph_status ph_options_set_pool(struct ph_options *options, ph_pool_fn pool, void *user);
 
 /**
- * Sets the callback that provides the files a scene refers to; null removes it. `user` is passed to it, and must stay
- * valid while a job runs.
+ * Sets the callback that provides the files a scene refers to; null removes it. `user` is passed to the callback, and
+ * must stay valid while a job runs.
  */
 PH_API ph_status ph_options_set_resolver(struct ph_options *options, ph_resolve_fn resolve, void *user);
 
 /**
  * Simulates a slower device for reading. All files of a job share `bytes_per_second`, which counts compressed bytes; 0
- * means unlimited. `latency_ns` is added to each read; reads of several threads wait in parallel.
+ * means unlimited. `latency_ns` is added to each read call; calls from several threads wait in parallel.
  */
 PH_API
 ph_status ph_options_set_read_throttle(struct ph_options *options,
@@ -1449,7 +1342,7 @@ ph_status ph_scene_write(const struct ph_scene *scene,
                          struct ph_report **report);
 
 /**
- * Frees a scene, and all arrays and texts that it returned. Null is ignored.
+ * Frees a scene, and all arrays and strings that it returned. Null is ignored.
  */
 PH_API void ph_scene_free(struct ph_scene *scene);
 
@@ -1509,8 +1402,8 @@ PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh 
 /**
  * Adds a copy of an object to a scene. Its mesh must already be in the scene.
  *
- * An object must cover its whole mesh if it has a transform or material slots, or if the uvs or normals of the mesh
- * have a domain other than PH_DOMAIN_INDEXED. Writing such a mesh merges equal uvs and equal normals.
+ * An object must cover its whole mesh if it has a transform or material slots, or if the UVs or normals of the mesh
+ * have a domain other than PH_DOMAIN_INDEXED. Writing such a mesh merges equal UVs and equal normals.
  */
 PH_API ph_status ph_scene_add_object(struct ph_scene *scene, const struct ph_object *object);
 
@@ -1597,7 +1490,7 @@ PH_API ph_status ph_tables_table(const struct ph_tables *tables, size_t index, s
 PH_API ph_status ph_tables_column(const struct ph_tables *tables, size_t table, size_t index, struct ph_column *column);
 
 /**
- * Frees tables, and all arrays and texts that they returned. Null is ignored.
+ * Frees tables, and all arrays and strings that they returned. Null is ignored.
  */
 PH_API void ph_tables_free(struct ph_tables *tables);
 
@@ -1629,7 +1522,7 @@ ph_status ph_convert(const struct ph_input *input,
  *
  * Reading and writing
  *
- *   format = none|(the name of a format); default none; alias from for reading, to for writing
+ *   format = none|(the name of a format); default none; aliases `from` (reading) and `to` (writing)
  *       The format; if absent, it is inferred from the file name or, failing that, from the content.
  *   threads = none|1..1024; default none
  *       Worker threads; if absent, one for each core that the process may use.
@@ -1637,7 +1530,7 @@ ph_status ph_convert(const struct ph_input *input,
  *       Memory for work in flight, in bytes (default 64 MiB).
  *   spill_folder = none|(text); default none
  *       Folder for the temporary files of a conversion in limited memory (default: the folder of the output, or the
- *       system's temporary folder if the output is no file).
+ *       system's temporary folder if the output is not a file).
  *   strict = false|true|all; default false
  *       Treat losses and faults as errors; with `all`, notes too.
  *   allow = (kinds of warnings, separated by commas, such as `left-out-uvs`); default ""
@@ -1675,8 +1568,9 @@ ph_status ph_convert(const struct ph_input *input,
  *   limits.files = N >= 0; default 10000
  *       The maximum number of files that a scene may refer to (default 10,000).
  *   limits.included_bytes = N >= 0; default 268435456; pbrt, glb
- *       The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene
- *       (default 256 MiB).
+ *       The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene; in
+ *       glTF, the maximum bytes that accessors may read repeatedly or without a buffer view, and the maximum
+ *       decompressed size of compressed buffer views (default 256 MiB).
  *   limits.instanced_elements = N >= 0; default 1000000000
  *       The maximum number of vertices, and of faces, after expanding instances for a format that does not support them
  *       (default 1,000,000,000).
@@ -1698,13 +1592,13 @@ ph_status ph_convert(const struct ph_input *input,
  *   load_meshes = true|false; default true; alias no_lazy; pbrt
  *       Read the mesh files that a scene refers to.
  *   stl.weld = true|false; default false; stl
- *       Merge positions with equal coordinates.
+ *       Merge equal positions.
  *   table.delimiter = none|(one character, or comma, semicolon, tab or blanks); default none; csv, tsv, txt, xyz, pts
- *       The delimiter of values.
+ *       Field delimiter.
  *   table.comment = (text); default #; csv, tsv, txt, xyz, pts
  *       The start of a comment, on a line of its own or after values; empty for none.
  *   table.header = auto|yes|no; default auto; csv, tsv, txt, xyz, pts
- *       Whether the first row has the names of the columns.
+ *       Whether the first row has column names.
  *   table.skip_lines = N >= 0; default 0; csv, tsv, txt, xyz, pts
  *       Lines to skip at the start, including comments and empty lines.
  *   table.max_rows = none|N >= 0; default none; tables
@@ -1712,20 +1606,20 @@ ph_status ph_convert(const struct ph_input *input,
  *   table.element = none|(text); default none; ply
  *       The element of a PLY file to read as a table.
  *   table.columns = none|(column names, or indices from 0, separated by commas); default none; tables, ply
- *       The columns to keep, in this order: names, or indices from 0.
+ *       The columns to keep, in this order.
  *   table.missing = (error, nan or a number); default error; csv, tsv, txt, xyz, pts
  *       The value of an empty field.
- *   rows.filter = none|(a condition on columns, such as opacity > 0.05 and z < 10); default none
+ *   rows.filter = none|(a condition on columns); default none
  *       Keep rows or vertices that match, such as `opacity > 0.05 and z < 10`.
- *   rows.bounds = none|(six numbers, separated by commas: the smallest x, y, z, then the largest); default none; alias
+ *   rows.bounds = none|(six numbers, separated by commas: minimum x, y, z, then maximum x, y, z); default none; alias
  *       box
- *       Keep rows or vertices in this box: the smallest x, y, z, then the largest.
+ *       Keep rows or vertices in this box.
  *   rows.every = N >= 1; default 1
  *       Then keep every Nth, starting with the first.
  *   rows.sample = none|N >= 0; default none
- *       Then keep a random sample of N, in file order; the same each time.
- *   rows.transform = none|(12 numbers, separated by commas: three rows of a matrix); default none
- *       Transform the result by a matrix of three rows of four numbers, given row by row.
+ *       Then keep a random sample of N, in file order; repeated runs choose the same sample.
+ *   rows.transform = none|(12 numbers, separated by commas: a 3x4 row-major matrix); default none
+ *       Transform the result by an affine matrix for column vectors.
  *   image.layer = none|(text); default none; exr
  *       Read only the channels of this layer or view: `diffuse` for `diffuse.R`, `diffuse.G` and `diffuse.B`.
  *   image.part = none|(text); default none; exr
@@ -1737,7 +1631,7 @@ ph_status ph_convert(const struct ph_input *input,
  *
  *   compression = auto|none|gzip|zstd|lz4; default auto; alias compress
  *       The compression of the output.
- *   level = none|-2147483648..2147483647; default none
+ *   level = none|1..22; default none
  *       The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level.
  *   durable = true|false; default false
  *       Sync the file and its folder to disk before returning.
@@ -1755,17 +1649,17 @@ ph_status ph_convert(const struct ph_input *input,
  *   triangulate = true|false; default false; alias export_triangulated_mesh; obj, ply, stl, off, glb
  *       Cut faces into triangles.
  *   uv = true|false; default true; alias export_uv; obj, ply, off
- *       Write uvs.
+ *       Write UVs.
  *   normals = true|false; default true; alias export_normals; obj, ply, off
  *       Write normals.
  *   colors = true|false; default true; alias export_colors; obj, ply, off
- *       Write vertex colors, if any.
+ *       Write vertex colors.
  *   float_colors = true|false; default false; ply, off
  *       Write colors as floats from 0 to 1 instead of bytes.
  *   ascii = true|false; default false; ply, stl
  *       Write text instead of binary data.
  *   dialect = common|blender; default common; obj, ply, stl
- *       The conventions of files.
+ *       Conventions to follow when writing.
  *   digits = none|(0 to 12, or shortest); default none; obj, ply, stl, off, tables
  *       Decimal places of numbers in text.
  *   instances = auto|flatten|once|gpu|nodes; default auto
@@ -1773,7 +1667,7 @@ ph_status ph_convert(const struct ph_input *input,
  *   obj.position_digits = none|(0 to 12, or shortest); default none; obj
  *       Decimal places of positions.
  *   obj.uv_digits = none|(0 to 12, or shortest); default none; obj
- *       Decimal places of uvs.
+ *       Decimal places of UVs.
  *   obj.normal_digits = none|(0 to 12, or shortest); default none; obj
  *       Decimal places of normals.
  *   obj.color_digits = none|(0 to 12, or shortest); default none; obj
@@ -1791,7 +1685,7 @@ ph_status ph_convert(const struct ph_input *input,
  *   obj.vertex_groups = true|false; default false; alias export_vertex_groups; obj
  *       Write the vertex group that has the most weight on each face (`g`).
  *   obj.smoothing = none|flags|groups|bitflags; default flags; obj
- *       What `s` statements say about smooth faces.
+ *       Values of `s` statements.
  *   obj.curves = true|false; default true; alias export_curves; obj
  *       Write free-form curves.
  *   ply.big_endian = true|false; default false; ply
@@ -1805,20 +1699,20 @@ ph_status ph_convert(const struct ph_input *input,
  *   splats.keep_order = true|false; default false; compressed.ply
  *       Keep the order of splats.
  *   gltf.embed_images = true|false; default true; glb
- *       Store images in `.glb` files, and not their names.
+ *       Embed images in `.glb` files.
  *   gltf.quantize = true|false; default false; glb
- *       Store positions, uvs from 0 to 1 and colors in 16 bits, and normals in 8 bits (`KHR_mesh_quantization`).
+ *       Store positions, UVs from 0 to 1 and colors in 16 bits, and normals in 8 bits (`KHR_mesh_quantization`).
  *   gltf.meshopt = true|false; default false; glb
  *       Compress vertices, indices and instances (`EXT_meshopt_compression`).
  *   table.out_delimiter = none|(one character, or comma, semicolon, tab or blanks); default none; csv, tsv, txt, xyz,
  *       pts
- *       The delimiter of values.
+ *       Field delimiter.
  *   table.out_header = auto|yes|no; default auto; csv, tsv, txt, xyz, pts
  *       Whether to write a row of column names.
  *   table.out_comment = (text); default "# "; csv, tsv, txt, xyz
  *       The start of a comment line; empty to drop comments.
  *   table.column_digits = (0 to 12 or shortest, separated by commas); default ""; csv, tsv, txt, xyz, pts
- *       Decimal places of each column, instead of `digits`: for all columns, or none.
+ *       Decimal places of each column, one value per column; overrides `digits`.
  *   table.nan = (text); default nan; csv, tsv, txt, xyz, pts
  *       The text for NaN.
  *   table.csv_safe = true|false; default false; csv, tsv, txt, xyz, pts
@@ -1832,11 +1726,11 @@ ph_status ph_convert(const struct ph_input *input,
  *   image.rle = true|false; default false; tga
  *       Use run-length encoding, which is smaller and slower.
  *   image.png_level = fast|balanced|best; default balanced; png
- *       How hard the pixels of a PNG are compressed.
+ *       Compression effort for PNG.
  *   image.quality = 1..100; default 90; jpg
  *       JPEG quality, from 1 (small) to 100 (nearly lossless).
  *   image.exr_float = true|false; default false; exr
- *       Write 32-bit floats, as they are, instead of 16-bit floats.
+ *       Write 32-bit floats unchanged instead of rounding them to 16 bits.
  *   image.zstd_level = 0..22; default 3; ktx2
  *       The zstd level for compressing each mip level, from 1 (fast) to 22 (small), or 0 for no compression.
  */

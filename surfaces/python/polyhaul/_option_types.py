@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias, TypedDict
 
 import numpy.typing as npt
 
-#: Blender's names for the directions of axes, and short ones.
+#: Axis directions: short names, and Blender's names.
 AxisName: TypeAlias = Literal["X", "Y", "Z", "NEGATIVE_X", "NEGATIVE_Y", "NEGATIVE_Z", "-X", "-Y", "-Z"]
 
-#: Digits after the point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
+#: Digits after the decimal point (0 to 12), or ``"shortest"``: the fewest that read back as the same number.
 Digits: TypeAlias = int | Literal["shortest"]
 
 #: Bytes per second: a number, or text such as ``"500MB"``.
@@ -46,7 +46,7 @@ ColorSpace: TypeAlias = Literal["srgb", "linear"]
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits on what a file may demand; exceeding one raises a :class:`polyhaul.LimitError` that names it."""
+    """Resource limits for reading. A file that exceeds one raises :class:`polyhaul.LimitError`, which names it."""
 
     #: The longest logical line, in bytes (default 256 MiB, at most 1 GiB); for pbrt, the longest span between two lines
     #: that start with a directive. This memory is in addition to the memory limit.
@@ -77,10 +77,11 @@ class Limits:
     #: The maximum number of files that a scene may refer to (default 10,000). In pbrt, every Include and Import counts,
     #: even of the same file, because the file is read each time.
     files: int = 10_000
-    #: The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene
-    #: (default 256 MiB). The effective limit is at least the total size of the scene's distinct files. In glTF, the
-    #: bytes that are read more than once, or that are not in the file; at least twice the size of its buffers. Also
-    #: what compressed views of glTF become; at least 16 times that size.
+    #: The maximum decompressed bytes that repeated Includes and Imports of the same files may add to a pbrt scene; in
+    #: glTF, the maximum bytes that accessors may read repeatedly or without a buffer view, and the maximum decompressed
+    #: size of compressed buffer views (default 256 MiB). The effective limit in pbrt is at least the total size of the
+    #: scene's distinct files; in glTF, it is at least twice the size of the buffers for accessors, and at least 16
+    #: times that size for compressed buffer views.
     included_bytes: int = 268_435_456
     #: The maximum number of vertices, and of faces, after expanding instances for a format that does not support them
     #: (default 1,000,000,000). Meshes that are not repeated do not count.
@@ -100,25 +101,25 @@ class _SharedOptions(TypedDict, total=False):
     """Options for reading and for writing."""
 
     threads: int | None
-    """Worker threads; if absent, one for each core that the process may use. Unless it is 1, a large file that is
-    not in the system's memory is fetched by one more, on Linux."""
+    """Worker threads; if absent, one for each core that the process may use. On Linux, unless this is 1, an
+    additional thread prefetches large files that are not in the page cache."""
     memory_limit: int | str | None
-    """Memory for work in flight, in bytes (default 64 MiB). The model's arrays come on top. A compressed input that
-    needs a window of more than this is refused."""
+    """Memory for work in flight, in bytes (default 64 MiB). The arrays of the model are not included. Compressed
+    inputs that need a larger window are rejected."""
     spill_folder: str | None
     """Folder for the temporary files of a conversion in limited memory (default: the folder of the output, or the
-    system's temporary folder if the output is no file)."""
+    system's temporary folder if the output is not a file)."""
     strict: bool | Literal["all"] | None
     """Treat losses and faults as errors; with ``all``, notes too. Default: False."""
     allow: Sequence[str] | str | None
     """Kinds of warnings to accept despite ``strict``."""
     spz_axes: Literal["rub", "rdf"] | None
-    """The axes of SPZ files. When reading, only for files that do not declare their axes. Formats: spz. Default:
-    ``"rub"``."""
+    """The axes of SPZ files. When reading, it applies only to files that do not declare their axes. Formats: spz.
+    Default: ``"rub"``."""
 
 
 class _OnlyReadOptions(TypedDict, total=False):
-    """Options for reading alone."""
+    """Options only for reading."""
 
     on_error: Literal["raise", "warn"] | None
     """What to do with data that breaks its format's rules. Default: ``"raise"``."""
@@ -130,30 +131,32 @@ class _OnlyReadOptions(TypedDict, total=False):
     load_materials: bool
     """Read the material libraries that a scene refers to. Formats: obj. Default: True."""
     load_meshes: bool
-    """Read the mesh files that a scene refers to. If not, only their names are kept. Formats: pbrt. Default: True."""
+    """Read the mesh files that a scene refers to. For files that are not read, only the names are kept. Formats:
+    pbrt. Default: True."""
     no_lazy: bool
-    """Another name of ``load_meshes``."""
+    """Alias of ``load_meshes``."""
     weld: bool
-    """Merge positions with equal coordinates. Otherwise each triangle has three of its own, as in the file. Formats:
-    stl. Default: False."""
+    """Merge equal positions. Otherwise each triangle has three positions of its own, as in the file. Formats: stl.
+    Default: False."""
     delimiter: str | None
-    """The delimiter of values. By default it is detected from the first rows: a tab, ``;``, ``,``, or blanks.
-    Formats: csv, tsv, txt, xyz, pts."""
+    """Field delimiter. By default it is detected from the first rows: a tab, ``;``, ``,`` or white space. Formats:
+    csv, tsv, txt, xyz, pts."""
     comment: str
-    """The start of a comment, on a line of its own or after values; empty for none. Its first byte must be one that
-    no number contains. It does not start a comment directly after a letter, a digit or a point. ``None`` is the same
-    as empty. Formats: csv, tsv, txt, xyz, pts. Default: ``"#"``."""
+    """The start of a comment, on a line of its own or after values; empty for none. It cannot start with a character
+    that occurs in numbers. It does not start a comment directly after a letter, a digit or a period. ``None`` is the
+    same as empty. Formats: csv, tsv, txt, xyz, pts. Default: ``"#"``."""
     header: bool | Literal["auto", "yes", "no"] | None
-    """Whether the first row has the names of the columns. Formats: csv, tsv, txt, xyz, pts. Default: ``"auto"``."""
+    """Whether the first row has column names. By default it does if it contains text and no number with a decimal
+    point, a sign or an exponent; never in pts. Formats: csv, tsv, txt, xyz, pts."""
     skip_lines: int | str | None
     """Lines to skip at the start, including comments and empty lines. Formats: csv, tsv, txt, xyz, pts. Default: 0."""
     max_rows: int | None
     """The maximum number of rows to read; the rest of the file is ignored. Formats: tables."""
     element: str | None
-    """The element of a PLY file to read as a table. By default all of them, or ``vertex`` if one table is wanted.
-    Formats: ply."""
+    """The element of a PLY file to read as a table. By default all elements, or ``vertex`` if the result is a single
+    table. Formats: ply."""
     columns: Sequence[str | int] | str | int | None
-    """The columns to keep, in this order: names, or indices from 0. By default all. Only these need to be numbers.
+    """The columns to keep, in this order. By default all. Only these need to be numbers. Names, or indices from 0.
     Formats: tables, ply."""
     missing: float | Literal["error"] | None
     """The value of an empty field. ``None`` is ``error``. Formats: csv, tsv, txt, xyz, pts."""
@@ -163,40 +166,41 @@ class _OnlyReadOptions(TypedDict, total=False):
     backquotes; ``column(0)`` is the first column. Operators: + - * / %, < <= > >= == !=, and, or, not. Functions:
     abs, sqrt, exp, log, floor, min, max, sigmoid, is_finite. Faces are removed with their vertices."""
     bounds: npt.ArrayLike | None
-    """Keep rows or vertices in this box: the smallest x, y, z, then the largest. Bounds are inclusive. An array of 2
-    x 3 numbers."""
+    """Keep rows or vertices in this box. Bounds are inclusive. (2, 3) numbers: the minimum x, y, z, then the
+    maximum."""
     box: npt.ArrayLike | None
-    """Another name of ``bounds``."""
+    """Alias of ``bounds``."""
     every: int | str | None
     """Then keep every Nth, starting with the first. Default: 1."""
     sample: int | None
-    """Then keep a random sample of N, in file order; the same each time. All are kept if there are fewer."""
+    """Then keep a random sample of N, in file order; repeated runs choose the same sample. All are kept if there are
+    fewer."""
     transform: npt.ArrayLike | None
-    """Transform the result by a matrix of three rows of four numbers, given row by row. It multiplies column vectors
-    from the left, and also turns normals. An array of 4 x 4, 3 x 4 or 3 x 3 numbers."""
+    """Transform the result by an affine matrix for column vectors. Normals are transformed too. A (4, 4), (3, 4) or
+    (3, 3) array."""
     layer: str | None
     """Read only the channels of this layer or view: ``diffuse`` for ``diffuse.R``, ``diffuse.G`` and ``diffuse.B``.
-    If no channel has such a layer, the part of that name or view. Formats: exr."""
+    If no channel has such a layer, the part with that name or view is read. Formats: exr."""
     part: str | int | None
     """Read this part, by its name, its number (from 0) or its view. By default the first part with colors. Formats:
     exr."""
     orient: bool
     """Apply the EXIF orientation. By default pixels are kept as stored, with a warning. Formats: jpg, png."""
     limits: Limits | None
-    """Limits on what the data may request."""
+    """Resource limits."""
     read_rate: Rate | None
-    """Read as from a device of so many bytes per second, such as ``"500MB"``, over all files."""
+    """Simulate a device with this read rate, in bytes per second (such as ``"500MB"``), shared by all files."""
     read_latency: float | None
-    """Read as from a device that takes so many seconds for each call."""
+    """Simulate a device with this latency per read call, in seconds."""
 
 
 class _OnlyWriteOptions(TypedDict, total=False):
-    """Options for writing alone."""
+    """Options only for writing."""
 
     compression: Literal["auto", "none", "gzip", "zstd", "lz4"] | None
     """The compression of the output. By default it is inferred from the extension: .gz, .zst, .lz4."""
     compress: Literal["auto", "none", "gzip", "zstd", "lz4"] | None
-    """Another name of ``compression``."""
+    """Alias of ``compression``."""
     level: int | None
     """The compression level: gzip 1 to 12, zstd 1 to 22; lz4 has a single level. By default a fast one."""
     durable: bool
@@ -206,9 +210,9 @@ class _OnlyWriteOptions(TypedDict, total=False):
     copies. The copies are written first and the main file last; copies never overwrite existing files. Files outside
     the source's folder are copied only if the asset was read with ``allow_outside``. Default: False."""
     forward_axis: Literal["X", "Y", "Z", "-X", "-Y", "-Z"] | None
-    """The axis of the file that faces forward. By default it is -Z in OBJ and Z in glTF; other formats keep
-    coordinates as they are. If only one of the two axes is given, the other one is OBJ's. Formats: obj, ply, stl,
-    off, glb, spz, splat, compressed.ply, tables."""
+    """The axis of the file that faces forward. By default it is -Z in OBJ and glTF; other formats keep coordinates
+    as they are. If only one of the two axes is given, the other one is OBJ's. Formats: obj, ply, stl, off, glb, spz,
+    splat, compressed.ply, tables."""
     up_axis: Literal["X", "Y", "Z", "-X", "-Y", "-Z"] | None
     """The axis of the file that points up. By default it is Y in OBJ and glTF; other formats keep coordinates as
     they are. Formats: obj, ply, stl, off, glb, spz, splat, compressed.ply, tables."""
@@ -216,7 +220,7 @@ class _OnlyWriteOptions(TypedDict, total=False):
     """Scale positions by this factor. Formats: obj, ply, stl, off, glb, spz, splat, compressed.ply, tables. Default:
     1."""
     scale: float | None
-    """Another name of ``global_scale``."""
+    """Alias of ``global_scale``."""
     origin: npt.ArrayLike | Literal["auto", "none"] | None
     """The point that becomes the origin of coordinates. By default, formats that store it (glTF, pbrt) use the
     center of the scene if it is far from the origin; other formats keep coordinates as they are. Formats: obj, ply,
@@ -225,71 +229,71 @@ class _OnlyWriteOptions(TypedDict, total=False):
     """Cut faces into triangles. STL and glTF always have triangles. Formats: obj, ply, stl, off, glb. Default:
     False."""
     export_triangulated_mesh: bool
-    """Another name of ``triangulate``."""
+    """Alias of ``triangulate``."""
     uv: bool
-    """Write uvs. Formats: obj, ply, off. Default: True."""
+    """Write UVs. Formats: obj, ply, off. Default: True."""
     export_uv: bool
-    """Another name of ``uv``."""
+    """Alias of ``uv``."""
     normals: bool
     """Write normals. Formats: obj, ply, off. Default: True."""
     export_normals: bool
-    """Another name of ``normals``."""
+    """Alias of ``normals``."""
     colors: bool
-    """Write vertex colors, if any. Formats: obj, ply, off. Default: True."""
+    """Write vertex colors. Formats: obj, ply, off. Default: True."""
     export_colors: bool
-    """Another name of ``colors``."""
+    """Alias of ``colors``."""
     float_colors: bool
     """Write colors as floats from 0 to 1 instead of bytes. Formats: ply, off. Default: False."""
     ascii: bool
     """Write text instead of binary data. Formats: ply, stl. Default: False."""
     dialect: Literal["common", "blender"] | None
-    """The conventions of files. With ``blender``, transforms of objects are applied in 32-bit floats, as Blender
-    does. Formats: obj, ply, stl. Default: ``"common"``."""
+    """Conventions to follow when writing. With ``blender``, transforms of objects are applied in 32-bit floats, as
+    Blender does. Formats: obj, ply, stl. Default: ``"common"``."""
     digits: Digits | Sequence[Digits] | Mapping[str, Digits] | None
-    """Decimal places of numbers in text. By default, OBJ has 6 for positions and uvs and 4 for normals and colors;
-    other formats have the fewest digits that read back as the same number. A dict has those of ``"positions"``,
+    """Decimal places of numbers in text. By default, OBJ uses 6 for positions and UVs and 4 for normals and colors;
+    other formats use the fewest digits that read back as the same number. A dict sets the digits of ``"positions"``,
     ``"uvs"``, ``"normals"`` and ``"colors"``, or of columns by name. Formats: obj, ply, stl, off, tables."""
     instances: Literal["auto", "flatten", "once", "gpu", "nodes"] | None
-    """How instances of a scene, and objects that share a mesh, are written. By default, formats that have instances
-    keep them, and in other formats each one becomes an object."""
+    """How instances of a scene, and objects that share a mesh, are written. By default, formats that support
+    instances keep them; in other formats, each instance becomes an object."""
     position_digits: Digits | None
-    """Decimal places of positions. By default those of ``digits``, else 6. Formats: obj."""
+    """Decimal places of positions. Defaults to ``digits``, or 6. Formats: obj."""
     uv_digits: Digits | None
-    """Decimal places of uvs. By default those of ``digits``, else 6. Formats: obj."""
+    """Decimal places of UVs. Defaults to ``digits``, or 6. Formats: obj."""
     normal_digits: Digits | None
-    """Decimal places of normals. By default those of ``digits``, else 4. Formats: obj."""
+    """Decimal places of normals. Defaults to ``digits``, or 4. Formats: obj."""
     color_digits: Digits | None
-    """Decimal places of vertex colors. By default those of ``digits``, else 4. Formats: obj."""
+    """Decimal places of vertex colors. Defaults to ``digits``, or 4. Formats: obj."""
     materials: bool
     """Write materials and the material library. Formats: obj. Default: True."""
     export_materials: bool
-    """Another name of ``materials``."""
+    """Alias of ``materials``."""
     pbr_extensions: bool
     """Write the PBR extensions of materials. Formats: obj. Default: True."""
     export_pbr_extensions: bool
-    """Another name of ``pbr_extensions``."""
+    """Alias of ``pbr_extensions``."""
     object_groups: bool
     """Write ``g NAME`` instead of ``o NAME``. Formats: obj. Default: False."""
     export_object_groups: bool
-    """Another name of ``object_groups``."""
+    """Alias of ``object_groups``."""
     material_groups: bool
     """Write ``g OBJECT_MATERIAL`` before each ``usemtl``. Formats: obj. Default: False."""
     export_material_groups: bool
-    """Another name of ``material_groups``."""
+    """Alias of ``material_groups``."""
     groups: bool
     """Write face groups (``g``). Formats: obj. Default: True."""
     export_groups: bool
-    """Another name of ``groups``."""
+    """Alias of ``groups``."""
     vertex_groups: bool
     """Write the vertex group that has the most weight on each face (``g``). Formats: obj. Default: False."""
     export_vertex_groups: bool
-    """Another name of ``vertex_groups``."""
+    """Alias of ``vertex_groups``."""
     smoothing: Literal["none", "flags", "groups", "bitflags"] | None
-    """What ``s`` statements say about smooth faces. Formats: obj. Default: ``"flags"``."""
+    """Values of ``s`` statements. Formats: obj. Default: ``"flags"``."""
     curves: bool
     """Write free-form curves. Formats: obj. Default: True."""
     export_curves: bool
-    """Another name of ``curves``."""
+    """Alias of ``curves``."""
     big_endian: bool
     """Write big-endian binary data. Formats: ply. Default: False."""
     spz_version: int | None
@@ -298,31 +302,32 @@ class _OnlyWriteOptions(TypedDict, total=False):
     """The compression level of SPZ files, from 1 (fast) to 12 (small), or to 22 for version 4. Formats: spz.
     Default: 1."""
     sh_degree: int | None
-    """The highest degree of spherical harmonics to write. Formats with fewer write as many as they store. Formats:
-    spz, splat, compressed.ply, glb. Default: 4."""
+    """The highest degree of spherical harmonics to write. Formats that store fewer degrees write only those.
+    Formats: spz, splat, compressed.ply, glb. Default: 4."""
     keep_order: bool
     """Keep the order of splats. By default compressed PLY sorts them by position, which makes positions, scales and
-    colors more precise, because 256 splats in a row share their ranges. Formats: compressed.ply."""
+    colors more precise, because each block of 256 consecutive splats shares one value range. Formats:
+    compressed.ply."""
     embed_images: bool
-    """Store images in ``.glb`` files, and not their names. PNG and JPEG files stay as they are, others become PNG.
-    Formats: glb. Default: True."""
+    """Embed images in ``.glb`` files. PNG and JPEG files are embedded unchanged; other images are converted to PNG.
+    Images that are not embedded are referred to by name. Formats: glb. Default: True."""
     quantize: bool
-    """Store positions, uvs from 0 to 1 and colors in 16 bits, and normals in 8 bits (``KHR_mesh_quantization``). A
-    position changes by at most 1/65534 of half the longest side of its object's box. Formats: glb. Default: False."""
+    """Store positions, UVs from 0 to 1 and colors in 16 bits, and normals in 8 bits (``KHR_mesh_quantization``). A
+    position changes by at most 1/65534 of half the longest side of its object's bounding box. Formats: glb. Default:
+    False."""
     meshopt: bool
     """Compress vertices, indices and instances (``EXT_meshopt_compression``). Needs the feature ``meshopt``.
     Formats: glb. Default: False."""
     out_delimiter: str | None
-    """The delimiter of values. By default a comma in csv, a tab in tsv and a blank in other formats. Formats: csv,
-    tsv, txt, xyz, pts."""
+    """Field delimiter. By default a comma in csv, a tab in tsv and a space in other formats. Formats: csv, tsv, txt,
+    xyz, pts."""
     out_header: bool | Literal["auto", "yes", "no"] | None
-    """Whether to write a row of column names. By default csv and tsv have one if all columns have a name. Formats:
+    """Whether to write a row of column names. By default csv and tsv have one if any column has a name. Formats:
     csv, tsv, txt, xyz, pts."""
     out_comment: str
     """The start of a comment line; empty to drop comments. Formats: csv, tsv, txt, xyz. Default: ``"# "``."""
     column_digits: Sequence[Digits] | None
-    """Decimal places of each column, instead of ``digits``: for all columns, or none. Formats: csv, tsv, txt, xyz,
-    pts."""
+    """Decimal places of each column, one value per column; overrides ``digits``. Formats: csv, tsv, txt, xyz, pts."""
     nan: str
     """The text for NaN. Formats: csv, tsv, txt, xyz, pts. Default: ``"nan"``."""
     csv_safe: bool
@@ -335,40 +340,38 @@ class _OnlyWriteOptions(TypedDict, total=False):
     """Where the arrays of meshes are stored: in the text, or in PLY files next to the scene. Formats: pbrt. Default:
     ``"keep"``."""
     parts: int | None
-    """Split the scene into about this many files of equal size, imported by the main file. Everything with a name
-    stays in the main file, which is put in place after all parts and meshes. 0 and 1 make one file. Formats: pbrt.
-    Default: 0."""
+    """Split the scene into about this many files of equal size, imported by the main file. Named items stay in the
+    main file, which is written last. With 0 or 1, the scene is a single file. Formats: pbrt. Default: 0."""
     rle: bool
     """Use run-length encoding, which is smaller and slower. Formats: tga. Default: False."""
     png_level: Literal["fast", "balanced", "best"] | None
-    """How hard the pixels of a PNG are compressed. They are the same at every level. Formats: png. Default:
-    ``"balanced"``."""
+    """Compression effort for PNG. The pixels are the same at every level. Formats: png. Default: ``"balanced"``."""
     quality: int | None
     """JPEG quality, from 1 (small) to 100 (nearly lossless). From 90 on, colors are stored at full resolution
     (4:4:4), below that at half the resolution in each direction (4:2:0). Formats: jpg. Default: 90."""
     exr_float: bool
-    """Write 32-bit floats, as they are, instead of 16-bit floats. Formats: exr. Default: False."""
+    """Write 32-bit floats unchanged instead of rounding them to 16 bits. Formats: exr. Default: False."""
     zstd_level: int | None
     """The zstd level for compressing each mip level, from 1 (fast) to 22 (small), or 0 for no compression. Formats:
     ktx2. Default: 3."""
     write_rate: Rate | None
-    """Write as to a device of so many bytes per second."""
+    """Simulate a device with this write rate, in bytes per second, shared by all files."""
     write_latency: float | None
-    """Write as to a device that takes so many seconds for each call."""
+    """Simulate a device with this latency per write call, in seconds."""
 
 
 class ReadOptions(_SharedOptions, _OnlyReadOptions):
     """Keywords of :func:`polyhaul.read` and of all other functions that read.
 
-    Those that do not apply to the format are ignored, and ``None`` leaves the default.
+    Options that do not apply to the format are ignored; ``None`` selects the default.
     """
 
 
 class WriteOptions(_SharedOptions, _OnlyWriteOptions):
     """Keywords of :func:`polyhaul.write` and of all other functions that write.
 
-    Those that do not apply to the format are ignored, and ``None`` leaves the default. With the defaults, an OBJ
-    file that Blender wrote comes back with the same bytes.
+    Options that do not apply to the format are ignored; ``None`` selects the default. With the defaults, reading and
+    writing an OBJ file exported by Blender reproduces it byte for byte.
     """
 
 
