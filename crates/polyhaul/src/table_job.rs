@@ -170,10 +170,14 @@ pub(crate) fn note_losses(
     let is_data = has_header && rows.names.iter().all(|name| name.is_empty() || number::f64(name.as_bytes()).is_some());
     let changed = table.columns.iter().filter(|column| has_header && table::written_name(&column.name) != column.name);
     let bare = if format == TableFormat::Npy { 0 } else { rows.row_count() - rows.line_count() };
+    // Without a header or rows, nothing shows that there are columns.
+    let has_lines = has_header || format == TableFormat::Npy || rows.row_count() > 0;
+    let unseen = if has_lines { 0 } else { table.columns.len() as u64 - named };
     let title = format.name().to_uppercase();
     let column_names = ["column name", "column names"];
     let kinds = [
         ("element-left-out", ["row without columns", "rows without columns"], bare),
+        ("left-out-columns", ["column without rows", "columns without rows"], unseen),
         ("left-out-column-names", column_names, lost),
     ];
     note_left_out(&title, kinds, output, &mut warnings);

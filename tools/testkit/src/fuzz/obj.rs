@@ -82,6 +82,10 @@ fn written(trial: &Trial<'_>, scene: &Scene) -> Option<Vec<u8>> {
 fn values(scene: &Scene) -> String {
     let mut scene = scene.clone();
     for mesh in &mut scene.meshes {
+        // The shortest text of a double may round to a different float than the double itself.
+        if !mesh.exact_positions.is_empty() {
+            mesh.positions = mesh.exact_positions.iter().map(|row| row.map(|value| value as f32)).collect();
+        }
         let rows = mesh.positions.to_mut().unwrap().iter_mut().chain(mesh.normals.to_mut().unwrap()).flatten();
         for value in rows.chain(mesh.uvs.to_mut().unwrap().iter_mut().flatten()) {
             *value = if value.is_nan() { f32::NAN } else { *value };

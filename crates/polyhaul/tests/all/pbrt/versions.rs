@@ -55,7 +55,7 @@ fn names_that_pbrt_v4_does_not_have_are_noted_once() {
         ),
         (
             "WorldBegin\nMakeNamedMaterial \"a\" \"string type\" \"disney\"",
-            "2:1: the material `disney` is from pbrt-v3 or",
+            "2:1: the material `disney` is from pbrt-v3 and",
         ),
         ("WorldBegin\nMaterial \"shinymetal\"", "2:1: the material `shinymetal` is from pbrt-v1 or pbrt-v2 and"),
         ("Film \"image\"\nWorldBegin\nMaterial \"uber\"", "1:1: the film `image` is from pbrt-v3 or earlier"),

@@ -3,7 +3,8 @@
 use crate::table::support::*;
 use polyhaul::model::{Column, Table, Values};
 use polyhaul::options::{Delimiter, Digits, SceneWriteOptions, TableHeader, TableReadOptions, TableWriteOptions};
-use polyhaul::{ErrorKind, Format, WriteOptions};
+use polyhaul::{ErrorKind, Format, Input, Output, Reader, WriteOptions, Writer};
+use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::random::Random;
 
 fn styled(table: TableWriteOptions) -> WriteOptions {
@@ -128,4 +129,16 @@ fn what_has_no_place_is_refused() {
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
     assert_eq!(written(&table_of(0, vec![]), Format::Csv, &WriteOptions::default()), "");
     assert_eq!(written(&table_of(2, vec![]), Format::Csv, &WriteOptions::default()), "");
+}
+
+#[test]
+fn columns_without_names_and_rows_are_a_counted_loss() {
+    let counts = |to: Format| {
+        let input = Input::Memory(b",".to_vec(), "x.txt".into());
+        let output = Output::Writer(Box::new(Shared::default()), "out".into());
+        let report = Reader::new(input).convert(Writer::new(output).format(to)).unwrap();
+        report.warnings.counts().clone()
+    };
+    assert_eq!(counts(Format::Txt).get("left-out-columns"), Some(&2));
+    assert_eq!(counts(Format::Npy).get("left-out-columns"), None);
 }

@@ -96,7 +96,7 @@ fn what_cannot_be_written_says_why() {
     let gone = folder.path("gone/a.obj");
     let ran = run(&["convert", &scene, &gone]).expect(1);
     assert!(
-        ran.stderr.contains(&gone) && ran.stderr.contains("folder") && ran.stderr.contains("must exist"),
+        ran.stderr.contains(&gone) && ran.stderr.contains("folder") && ran.stderr.contains("does not exist"),
         "{ran:?}"
     );
     let ran = run(&["convert", &scene, &folder.path("folder.obj")]).expect(1);
