@@ -24,9 +24,9 @@ const PAGE: &str = "../docs/guide/messages.md";
 const INTRODUCTION: &str = "\
 # Messages
 
-Examples of warnings, one for each kind that the test data causes, and of errors. The second table lists the errors that
-stop a read by default. With `--on-error warn`, and in `validate`, most of them are warnings with the same text.
-[Losses](losses.md) lists all kinds of warnings and explains severities.
+An example of every kind of warning, and the errors that the test data causes, which stop a read by default. With
+`--on-error warn`, and in `validate`, most of these errors are warnings with the same text. [Losses](losses.md) lists all
+kinds of warnings and explains severities.
 
 An input in the tables is a file in `testdata`, or one described at the end of this page; `→ ply` means that it was
 converted to that format, and `→ preview` that a picture of it was drawn. This page is generated
