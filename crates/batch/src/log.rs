@@ -2,9 +2,9 @@
 //!
 //! Files are append-only, so a killed run loses at most the line that it was writing (`lines`). Objects in object
 //! stores cannot be appended to: there, a run writes numbered segments, at most one per second, and joins them at the
-//! end. The rows of all files, in order of their names, are the library's history. Several runs, on one machine or
-//! many, never write to the same file. A run locks its file (`lock`); if the file is removed, renamed or replaced
-//! anyway, the run copies its rows to a new file.
+//! end. The rows of all files, in order of their names, are the library's history. No two runs write to the same file,
+//! even on different machines. A run locks its file (`lock`); if the file is removed, renamed or replaced anyway, the
+//! run copies its rows to a new file.
 
 use crate::lines::{LogLine, checked_line, each_block, each_line, each_row_within};
 use crate::lock::LogFile;
@@ -211,7 +211,7 @@ pub fn read_rows(outputs: &Path, each: &mut dyn FnMut(&str) -> Result<bool>) -> 
         let failed = files.find_map(|file| read_file(&file, each, &mut damage).err().map(|error| (file, error)));
         match failed {
             None => return Ok(damage),
-            // A merge joined the file after it was listed.
+            // A merge removed the file after it was listed, so list the files again.
             Some((file, _)) if listings < MAX_LISTINGS && !place::is_file(&file) => {}
             Some((_, error)) => return Err(error),
         }

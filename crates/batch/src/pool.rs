@@ -31,7 +31,7 @@ const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "67108864"), ("
 const PAUSE: Duration = Duration::from_millis(1);
 /// Buffer size for reading rows.
 const LISTEN_BYTES: usize = 64 << 10;
-/// Number of failed task writes without a row in between after which the run fails.
+/// The run fails after this many failed task writes with no row received in between.
 const MAX_FAILED_WRITES: u32 = 10;
 /// A worker gets no further task once the text of its unfinished tasks reaches this size. All of them then fit into its
 /// pipe, so writing does not block if the worker hangs.
@@ -147,7 +147,7 @@ struct Worker {
     late: Option<u64>,
     /// Time at which the process was found dead while its output was still open.
     dead_since: Option<Instant>,
-    /// Receives the end of the worker's standard error once that is closed.
+    /// Receives the tail of the worker's standard error after it is closed.
     stderr: Receiver<String>,
 }
 
@@ -159,7 +159,7 @@ enum Event {
 }
 
 impl Pool {
-    /// Creates a pool. A worker is started when there is a first task for it.
+    /// Creates a pool. Each worker is started when its first task is assigned.
     pub fn new(command: WorkerCommand, limits: Limits) -> Pool {
         let (sender, events) = channel();
         Pool { command, limits, workers: Vec::new(), events, sender, started: 0, failed_writes: 0 }
@@ -482,7 +482,7 @@ fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
     let _ = events.send(Event::End(number));
 }
 
-/// Returns the end of a worker's standard error, joined into one line.
+/// Returns the tail of a worker's standard error, joined into one line.
 fn collect(words: Option<impl Read>) -> String {
     let mut tail = Vec::new();
     let mut block = [0; 4096];

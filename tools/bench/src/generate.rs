@@ -132,7 +132,7 @@ fn objects(text: &mut Text, megabytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A square of hills, closed to a tube by its last column of faces.
+/// A grid of vertices on a hilly square, closed into a tube by its last column of faces.
 struct Grid {
     rows: u32,
     columns: u32,
@@ -239,7 +239,7 @@ fn hash(a: u32, b: u32, seed: u32) -> u32 {
     (bits >> 32) as u32
 }
 
-/// Text formatted with plain integer code: no measured code creates the inputs.
+/// Formats text with simple integer code, so that the inputs do not depend on the code being benchmarked.
 struct Text {
     file: BufWriter<File>,
     line: Vec<u8>,

@@ -1,5 +1,5 @@
-//! A slow OBJ reader that is easy to trust: it works line by line, with `str::parse` and the minimum of state. It has
-//! no chunks or threads, and rejects everything unknown.
+//! A slow OBJ reader that is easy to trust: it works line by line, with `str::parse` and minimal state. It has no
+//! chunks or threads, and rejects everything unknown.
 //!
 //! Written from the documentation of the format, independently of the reader that it checks.
 
@@ -182,7 +182,7 @@ pub fn declared(text: &[u8]) -> Totals {
     totals
 }
 
-/// Reads a text. Returns `None` if anything in it is invalid or unknown to this reader.
+/// Parses OBJ text. Returns `None` if anything in it is invalid or unsupported.
 pub fn read(text: &[u8]) -> Option<Naive> {
     let mut naive = Naive::default();
     for line in logical_lines(text) {

@@ -1,7 +1,7 @@
 //! Parses runs of plain lines with the kernels of `polyhaul_text` into [`ObjParsed`].
 //!
-//! The kernels never interpret a line: lines that they reject are left to [`Statement`](super::statement::Statement),
-//! which is slower but yields the same values. Called by [`parse`](super::parse).
+//! The kernels accept only plain lines. All other lines are left to [`Statement`](super::statement::Statement), which
+//! is slower but yields the same values for plain lines. Called by [`parse`](super::parse).
 
 use super::parsed::{ObjParsed, ObjSegment, RelativeRun};
 use super::relative::relate;
@@ -80,7 +80,8 @@ fn any_rows<const N: usize>(
     long_float_rows(window, line, keyword, &mut out[..max_rows])
 }
 
-/// Parses positions, with or without a weight, a color, or a color with alpha. All lines of the run have the same form.
+/// Parses positions, optionally followed by an RGB or RGBA color. All lines of the run have the same form. Positions
+/// with a weight are left to [`Statement`](super::statement::Statement).
 fn positions(window: Window<'_>, line: usize, has_doubles: bool, out: &mut ObjParsed) -> Result<usize> {
     match window.tokens(line).len() {
         4 => {

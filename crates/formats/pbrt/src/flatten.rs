@@ -22,12 +22,12 @@ pub struct Flat {
     pub scene: Scene,
     /// Number of shapes that are not meshes, by class.
     pub left_out: BTreeMap<String, u64>,
-    /// Number of textures used by materials and shapes that MTL cannot represent, by description, such as `checkerboard
-    /// as reflectance`. A material shared by several shapes counts once.
+    /// Number of textures that MTL cannot represent, in materials and shapes, by description, such as `checkerboard as
+    /// reflectance`. A material shared by several shapes counts once.
     pub left_out_textures: BTreeMap<String, u64>,
-    /// Number of classes and parameters of materials that MTL cannot represent, by description.
+    /// Number of material classes and parameters that MTL cannot represent, by description.
     pub left_out_properties: BTreeMap<String, u64>,
-    /// Number of arrays of shapes that meshes cannot store, by name: `S`, `faceIndices`, and normals or UVs whose count
+    /// Number of shape arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or UVs whose count
     /// differs from the number of points.
     pub left_out_arrays: BTreeMap<String, u64>,
     /// Number of subdivision surfaces replaced with their control meshes.
@@ -43,8 +43,8 @@ pub struct Flat {
 /// instances are ignored. All other shapes are dropped and counted. Moving shapes use their transform at the start of
 /// the shutter interval. Reversed orientation flips faces.
 ///
-/// Materials keep `reflectance`, `roughness`, `eta` and metals, with image textures, including normal and displacement
-/// maps and the shapes' `alpha`. Image file names are not changed.
+/// Materials keep `reflectance`, `roughness` and the `eta` of dielectrics; conductors become metallic. Image textures
+/// are kept, including normal and displacement maps and the shapes' `alpha`. Image file names are not changed.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`] if instances expand to more objects than [`Limits::instanced_objects`], [`ErrorKind::Memory`],

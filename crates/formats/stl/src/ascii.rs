@@ -99,7 +99,7 @@ struct LocalSolid {
     first: usize,
 }
 
-/// A statement that is misplaced, invalid or deviating.
+/// A misplaced, invalid or nonstandard statement.
 #[derive(Clone, Copy)]
 struct StlComplaint {
     expected: &'static str,
@@ -464,7 +464,7 @@ impl StlTextState {
         self.warnings.note(options.faults, ODD_STATEMENT, diagnostic)
     }
 
-    /// Adds the precision that a chunk's corners lose.
+    /// Adds a chunk's precision loss to the total.
     fn watch_chunk(&mut self, slot: &StlTextSlot, precision: PrecisionPass) -> Result<()> {
         let mut loss = slot.parsed.loss;
         slot.first.iter().for_each(|triangle| loss.extend(triangle.loss));
@@ -493,7 +493,7 @@ impl StlTextState {
 }
 
 impl StlComplaint {
-    /// Returns the complaint as it is with `facets` more triangles before it.
+    /// Returns the complaint with `facets` added to the number of triangles before it.
     fn after(&self, facets: usize) -> StlComplaint {
         StlComplaint { facets: self.facets + facets, ..*self }
     }

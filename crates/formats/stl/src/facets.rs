@@ -36,8 +36,8 @@ pub(super) struct Facets<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct StlPlaces {
     pub(super) facets: Range<usize>,
-    /// Attribute slots of all earlier triangles, to be filled with 0, if these triangles have the first attributes that
-    /// are not 0. Otherwise empty.
+    /// If this chunk is the first with a nonzero attribute, the attribute slots of all earlier triangles, to be filled
+    /// with 0; otherwise empty.
     gap: Range<usize>,
     has_attributes: bool,
 }
@@ -73,8 +73,8 @@ impl<'a> Facets<'a> {
         self.consumer.is_none()
     }
 
-    /// Reserves slots for the triangles `facets`. Must be called in file order. `needs_attributes` tells whether any of
-    /// their attributes is not 0.
+    /// Reserves slots for the triangles `facets`. Must be called in file order. `needs_attributes` is whether any of
+    /// them has a nonzero attribute.
     pub(super) fn place(&self, facets: Range<usize>, needs_attributes: bool) -> Result<StlPlaces> {
         if self.consumer.is_some() {
             return Ok(StlPlaces { facets, ..StlPlaces::default() });
@@ -104,7 +104,7 @@ impl<'a> Facets<'a> {
     /// Fills reserved slots, or sends the triangles to the consumer, using `room` as buffers.
     ///
     /// # Safety
-    /// [`Facets::place`] returned `places` to the caller alone.
+    /// `places` must come from [`Facets::place`] of this value, and no other thread may use it at the same time.
     pub(super) unsafe fn publish(
         &self,
         places: &StlPlaces,
@@ -147,7 +147,7 @@ impl<'a> Facets<'a> {
     /// Returns the bounds of all positions, and the positions in double precision if `has_exact`.
     ///
     /// # Safety
-    /// The slots `0..count` were all reserved and published, and if `has_exact`, also in double precision.
+    /// The slots `0..count` must all have been reserved and published, and if `has_exact`, also in double precision.
     pub(super) unsafe fn take_exact(&mut self, count: usize, has_exact: bool) -> (Option<Bounds>, Vec<[f64; 3]>) {
         let exact = std::mem::replace(&mut self.exact, Column::new("exact positions"));
         // SAFETY: by this function's contract.
@@ -160,7 +160,7 @@ impl<'a> Facets<'a> {
     /// Returns the scene. It is empty if a consumer received the triangles.
     ///
     /// # Safety
-    /// The slots `0..count` were all reserved and published.
+    /// The slots `0..count` must all have been reserved and published.
     pub(super) unsafe fn finish(
         self,
         count: usize,

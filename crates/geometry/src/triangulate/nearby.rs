@@ -117,7 +117,8 @@ impl Nearby {
         }
     }
 
-    /// Returns whether `hits` is true for a corner near the triangle. Each examined node and corner is deducted from
+    /// Returns whether `hits` returns true for any corner in a leaf that may overlap the triangle. `hits` is called for
+    /// inactive corners of such leaves, too, so it must reject them. Each examined node and corner is deducted from
     /// `looks_left`. Returns `false` once that is 0.
     pub(super) fn any_in(&self, triangle: &[Point<2>; 3], looks_left: &mut u64, hits: impl Fn(u32) -> bool) -> bool {
         let mut stack = [self.root(); MAX_LEVELS];
@@ -150,7 +151,8 @@ impl Nearby {
     }
 }
 
-/// Returns whether a box lies outside of an edge of the triangle, or outside of the triangle's bounding box.
+/// Returns whether a box lies entirely on the outer side of an edge of the counterclockwise triangle, or outside its
+/// bounding box.
 fn is_apart(triangle: &[Point<2>; 3], node: &NearbyNode) -> bool {
     let [a, b, c] = *triangle;
     let beside = |axis: usize| {

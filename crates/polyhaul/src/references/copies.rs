@@ -1,8 +1,8 @@
 //! Copies of referenced files next to an output: choosing names and writing.
 //!
-//! Copies are always directly in the output's folder, whatever the source is called. A copy never replaces a file: if a
-//! file with other content has the name, the name of the copy gets a number. `references` decides which files may be
-//! copied.
+//! Copies are always directly in the output's folder, whatever the source is called. A copy never replaces a file: if
+//! its name is taken by a file with different content, a number is added to the name. `references` decides which files
+//! may be copied.
 
 use crate::containers::{InnerFile, Member};
 use crate::options::{ReadOptions, WriteOptions};
@@ -190,7 +190,8 @@ fn is_same(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<bo
     }
 }
 
-/// Converts the last component of a path to a file name that is valid on all systems and on a line of any format.
+/// Converts the last component of a path to a file name that is valid on all systems and can be written on a line in
+/// any text format.
 fn safe_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|\u{fffd}".contains(c);

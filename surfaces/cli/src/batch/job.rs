@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Replaces `--job FILE` in a command line with the options of the file. An error also returns the original words.
+/// Replaces `--job FILE` in a command line with the options of the file. On error, also returns the original arguments.
 pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec<OsString>, Error)> {
     if !words.iter().any(|word| word == "batch") {
         return Ok(words);
@@ -29,7 +29,7 @@ pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec
     }
 }
 
-/// Reads the options of a job file as command-line words.
+/// Reads the options of a job file as command-line arguments.
 fn options(path: &Path) -> Result<Vec<OsString>> {
     let shown = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| Error::io("reading", &shown, error))?;

@@ -143,7 +143,7 @@ fn is_place(span: &str) -> bool {
     is_plain && !is_placeholder && PLACES.iter().any(|place| span.starts_with(place))
 }
 
-/// Returns the targets of links such as [`Names::load`] without an explicit target.
+/// Returns the targets of intra-doc shortcut links such as [`Names::load`].
 fn links(comment: &str) -> impl Iterator<Item = &str> {
     comment.split("[`").skip(1).filter_map(|rest| {
         let (link, after) = rest.split_once("`]")?;
@@ -156,7 +156,8 @@ fn links(comment: &str) -> impl Iterator<Item = &str> {
 
 /// Names that comments may refer to.
 struct Names<'a> {
-    /// Items of the modules and crates of each name. Crates are listed with and without `polyhaul_`.
+    /// Items by module or crate name; modules with the same name are merged. Crates are listed with and without
+    /// `polyhaul_`.
     members: HashMap<String, HashSet<&'a str>>,
     /// Modules that may have more items, from macros and glob imports.
     open: HashSet<String>,
@@ -185,7 +186,8 @@ impl<'a> Names<'a> {
         names
     }
 
-    /// Returns whether the modules of a path such as `pipeline::run` exist; true for anything else.
+    /// Returns whether the modules and items in a path such as `pipeline::run` exist. Returns `true` for any text that
+    /// is not such a path.
     fn has(&self, span: &str) -> bool {
         let is_path = span.contains("::") && span.chars().all(|c| c.is_alphanumeric() || "_:".contains(c));
         let segments: Vec<&str> = span.split("::").collect();
@@ -205,7 +207,7 @@ impl<'a> Names<'a> {
         true
     }
 
-    /// Returns whether the first component of a link is in scope of the file, as far as this can be determined.
+    /// Returns whether the first component of a link is in scope in the file, as far as this can be determined.
     fn leads_somewhere(&self, tree: &Tree, file: &File, package: Option<&Package<'_>>, link: &str) -> bool {
         let first = link.split("::").next().unwrap_or(link);
         if PRELUDE.contains(&first) || self.external.contains(first) || has_word(file, first) {

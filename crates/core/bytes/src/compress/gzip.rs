@@ -6,7 +6,7 @@
 //! | 0 | 2 | 1F 8B |
 //! | 2 | 1 | method: 8 is deflate |
 //! | 3 | 1 | flags: which of the following parts are present |
-//! | 4 | 6 | time, hints for the compressor, operating system: ignored |
+//! | 4 | 6 | modification time, extra flags (compression level), operating system: ignored |
 //! | 10 | 2 + n | `HAS_EXTRA`: a size, then subfields of 2 letters, a 2-byte size and a value |
 //! | | | `HAS_NAME`, `HAS_COMMENT`: NUL-terminated text |
 //! | | 2 | `HAS_CRC`: the low 16 bits of the CRC-32 of the header so far |

@@ -1,4 +1,4 @@
-//! Objects in object stores: the boundary to the `polyhaul-cloud` crate.
+//! Objects in object stores: the interface to the `polyhaul-cloud` crate.
 //!
 //! Without the `cloud` feature, every access to an object returns an error that names the feature.
 

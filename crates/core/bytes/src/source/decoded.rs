@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::Range;
 
-/// Decoding of a compressed stream by other threads while one thread reads it. The bytes and errors that are read do
-/// not depend on it. See [`Source::ahead`](super::Source::ahead).
+/// Decodes a compressed stream on other threads while one thread reads it. The reading thread gets the same bytes and
+/// errors with or without it. See [`Source::ahead`](super::Source::ahead).
 ///
 /// ```
 /// use polyhaul_bytes::{DecompressLimits, Source, decompressed};
