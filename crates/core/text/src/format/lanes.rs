@@ -73,7 +73,7 @@ pub trait Float: Copy + Default {
     const PLAIN: std::ops::RangeInclusive<i32>;
     fn bits(self) -> u64;
     /// Computes power · x for the lower end, the middle and the upper end of an interval. There, x is `4 * c - step`,
-    /// `4 * c` or `4 * c + 2`, shifted left by `shift` bits. Returns the upper bits of each product, with the lowest bit
+    /// `4 * c` or `4 * c + 2`, shifted left by `shift` bits. Returns the upper bits of each product; the lowest bit is
     /// also set if any bit below it is.
     fn scale(power: [u64; 2], c: u64, step: u64, shift: u64) -> [u64; 3];
     /// Divides an integer by ten, rounding down.
