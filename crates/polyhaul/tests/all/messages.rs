@@ -191,8 +191,10 @@ const IN_FOLDER: &[InFolder] = &[
     },
 ];
 
+type MadeExample = (&'static str, &'static str, fn() -> Result<Report>);
+
 /// Examples made by a program: name, description, and a function that makes the example and reads or writes it.
-const MADE: &[(&str, &str, fn() -> Result<Report>)] = &[
+const MADE: &[MadeExample] = &[
     ("parameters.pbrt", "a sphere with 65,536 parameters", parameters),
     ("subsampled.exr", "2 x 2 pixels, with one sample in the channel `Z`", subsampled),
     ("triangle", "a scene with a sharp edge, a vertex group and a face in material slot 1, written as OBJ", triangle),

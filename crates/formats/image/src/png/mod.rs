@@ -4,8 +4,8 @@
 //!
 //! - Samples of 1, 2 and 4 bits are scaled to 8 bits; samples of 16 bits are kept. Palette colors become 8-bit pixels,
 //!   with alpha if the file has a `tRNS` chunk. In files without a palette, `tRNS` is a single transparent color, which
-//!   gets alpha 0; all other colors are opaque. Colors are unpremultiplied; premultiplied colors are unpremultiplied for
-//!   writing.
+//!   gets alpha 0; all other colors are opaque. Colors are unpremultiplied; premultiplied colors are unpremultiplied
+//!   for writing.
 //! - Samples are linear if declared so: `cICP` with linear transfer, or `gAMA` of 1 without `sRGB`. All other samples
 //!   are assumed to be sRGB. Profiles (`iCCP`) and other color descriptions that are not sRGB are kept with the image
 //!   and not applied (`changed-color-space`).
