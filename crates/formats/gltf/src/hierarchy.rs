@@ -288,7 +288,7 @@ mod tests {
     fn cycles_and_shared_children_are_errors() {
         let cases = [
             (json!({"nodes": [{"children": [0]}]}), "the node hierarchy has a cycle"),
-            (json!({"nodes": [{"children": [1]}, {"children": [0]}, {}]}), "cycle: nodes[0] is in it"),
+            (json!({"nodes": [{"children": [1]}, {"children": [0]}, {}]}), "cycle: nodes[1] is its own descendant"),
             (
                 json!({"nodes": [{"children": [1]}, {}, {"children": [1]}]}),
                 "nodes[1] is a child of nodes[0] and of nodes[2]",
