@@ -111,7 +111,7 @@ pub(crate) fn each_row_within(line: &[u8], each: &mut dyn FnMut(&str) -> Result<
 
 /// Passes a file to `each` in blocks. A run may be appending to it, so growth is not an error.
 pub(crate) fn each_block(path: &Path, each: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
-    let failed = |error| io("reading", path, error);
+    let failed = |error| io("read", path, error);
     let source = Source::open(path).map_err(failed)?;
     let mut block = vec![0; BLOCK_BYTES];
     loop {

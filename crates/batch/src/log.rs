@@ -60,7 +60,7 @@ impl LogWriter {
         let place = if is_url(&folder) {
             LogPlace::Segments { pending: Vec::new(), last: Instant::now(), written: 0 }
         } else {
-            LogPlace::File(LogFile::create(&folder, &name).map_err(|error| io("creating", &folder, error))?)
+            LogPlace::File(LogFile::create(&folder, &name).map_err(|error| io("create", &folder, error))?)
         };
         Ok(LogWriter { folder, name, place })
     }
@@ -85,7 +85,7 @@ impl LogWriter {
         }
         match &mut self.place {
             LogPlace::File(log) => {
-                log.file.write_all(&lines).map_err(|error| io("writing", &log.path, error))?;
+                log.file.write_all(&lines).map_err(|error| io("write", &log.path, error))?;
                 log.bytes += lines.len() as u64;
                 self.restore()
             }
@@ -118,7 +118,7 @@ impl LogWriter {
     /// truncated it.
     fn restore(&mut self) -> Result<()> {
         let LogPlace::File(log) = &mut self.place else { return Ok(()) };
-        let failed = |error| io("restoring", &log.path, error);
+        let failed = |error| io("restore", &log.path, error);
         if log.is_truncated().map_err(failed)? {
             let message = format!("{}: another program truncated the log during the run", log.path.display());
             let hint = "start the run again: assets whose rows were lost are converted again";
@@ -140,7 +140,7 @@ impl LogWriter {
     pub fn finish(mut self) -> Result<()> {
         self.restore()?;
         match &mut self.place {
-            LogPlace::File(log) => log.file.sync_data().map_err(|error| io("writing", &log.path, error)),
+            LogPlace::File(log) => log.file.sync_data().map_err(|error| io("write", &log.path, error)),
             LogPlace::Segments { pending, written, .. } => {
                 let segments: Vec<_> =
                     (0..*written).map(|number| self.folder.join(format!("{}-{number:06}.log", self.name))).collect();
@@ -174,11 +174,11 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
         sink.write_all(bytes)?;
         sink.finish()
     });
-    written.map(drop).map_err(|error| io("writing", path, error))
+    written.map(drop).map_err(|error| io("write", path, error))
 }
 
 pub(crate) fn remove(path: &Path) -> Result<()> {
-    place::remove(path).map_err(|error| io("removing", path, error))
+    place::remove(path).map_err(|error| io("remove", path, error))
 }
 
 /// Damaged lines of a log.
@@ -245,7 +245,7 @@ pub fn has_log(outputs: &Path) -> Result<bool> {
 /// Returns the log files, ordered by name.
 pub(crate) fn log_files(outputs: &Path) -> Result<Vec<PathBuf>> {
     let folder = log_folder(outputs);
-    let listing = |error| io("listing", &folder, error);
+    let listing = |error| io("list", &folder, error);
     let mut files: Vec<PathBuf> = if is_url(&folder) {
         let listed = place::list_objects(&folder, false).map_err(listing)?;
         listed.into_iter().map(|object| folder.join(object.name)).collect()
@@ -285,8 +285,8 @@ impl Damage {
 }
 
 /// Wraps an I/O error of an operation on a path.
-pub(crate) fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
-    Error::io(doing, &place::shown(path), error)
+pub(crate) fn io(action: &str, path: &Path, error: std::io::Error) -> Error {
+    Error::io(action, &place::shown(path), error)
 }
 
 #[cfg(test)]

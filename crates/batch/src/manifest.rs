@@ -134,15 +134,15 @@ mod json_lines {
 
     /// Writes the manifest of a library.
     pub(super) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Finished)> {
-        let mut sink = Sink::file(path, file_options()).map_err(|error| io("creating", path, error))?;
+        let mut sink = Sink::file(path, file_options()).map_err(|error| io("create", path, error))?;
         let mut lines = BufWriter::with_capacity(BLOCK_BYTES, &mut sink);
         let counts = each_row(outputs, &mut |status, row| {
             let written = serde_json::to_writer(&mut lines, &StatusRow { status, row }).map_err(std::io::Error::from);
-            written.and_then(|()| lines.write_all(b"\n")).map_err(|error| io("writing", path, error))
+            written.and_then(|()| lines.write_all(b"\n")).map_err(|error| io("write", path, error))
         })?;
-        lines.flush().map_err(|error| io("writing", path, error))?;
+        lines.flush().map_err(|error| io("write", path, error))?;
         drop(lines);
-        let finished = sink.finish().map_err(|error| io("writing", path, error))?;
+        let finished = sink.finish().map_err(|error| io("write", path, error))?;
         Ok((counts, finished))
     }
 }

@@ -39,7 +39,7 @@ pub fn compact_logs(outputs: &Path) -> Result<Merged> {
     }
     let [first, _, ..] = &files[..] else { return Ok(merged) };
     let folder = state_folder(outputs);
-    let Some(_guard) = lock::exclude_merges(&folder).map_err(|error| io("locking", &folder, error))? else {
+    let Some(_guard) = lock::exclude_merges(&folder).map_err(|error| io("lock", &folder, error))? else {
         merged.active += files.len();
         return Ok(merged);
     };
@@ -69,7 +69,7 @@ fn remove_joined(file: &Path, identity: Option<FileIdentity>, bytes: u64) -> Res
 }
 
 fn take(file: &Path) -> Result<Option<LogGuard>> {
-    lock::take(file).map_err(|error| io("opening", file, error))
+    lock::take(file).map_err(|error| io("open", file, error))
 }
 
 /// The log that replaces the merged logs.
@@ -90,7 +90,7 @@ impl JoinedLog<'_> {
         let is_first = !is_url(first) || stem.ends_with(JOINED);
         let path = if is_first { first.to_path_buf() } else { first.with_file_name(format!("{stem}{JOINED}.log")) };
         let options = FileOptions::default().with_durable(true);
-        let sink = Sink::file(&path, options).map_err(|error| io("writing", &path, error))?;
+        let sink = Sink::file(&path, options).map_err(|error| io("write", &path, error))?;
         Ok(Some(JoinedLog { path, lines: BufWriter::with_capacity(BLOCK_BYTES, sink), guard }))
     }
 
@@ -100,13 +100,13 @@ impl JoinedLog<'_> {
             LogLine::Damaged(_) if planted("merge-damage") => Ok(()),
             LogLine::Damaged(bytes) => self.lines.write_all(bytes).and_then(|()| self.lines.write_all(b"\n")),
         };
-        written.map_err(|error| io("writing", &self.path, error))
+        written.map_err(|error| io("write", &self.path, error))
     }
 
     /// Replaces the file and returns its path.
     fn finish(self) -> Result<PathBuf> {
         let JoinedLog { path, lines, guard } = self;
-        let failed = |error| io("writing", &path, error);
+        let failed = |error| io("write", &path, error);
         let sink = lines.into_inner().map_err(|error| failed(error.into_error()))?;
         // On Windows, an open file cannot be replaced.
         let guard = Some(guard).filter(|_| cfg!(not(windows)));

@@ -25,7 +25,7 @@ pub fn keep_options(outputs: &Path, hash: &str, options: &str) -> Result<()> {
         return Ok(());
     }
     let path = options_path(outputs, hash);
-    let failed = |error| io("writing", &path, error);
+    let failed = |error| io("write", &path, error);
     if let Some(folder) = path.parent().filter(|folder| !is_url(folder)) {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -51,7 +51,7 @@ const SCHEMA: &str = "message manifest {
 /// # Errors
 /// [`ErrorKind::Io`] if the log cannot be read or the manifest cannot be written; the old manifest is then kept.
 pub(crate) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Finished)> {
-    let mut sink = Sink::file(path, file_options()).map_err(|error| io("creating", path, error))?;
+    let mut sink = Sink::file(path, file_options()).map_err(|error| io("create", path, error))?;
     let failed = |error: ParquetError| Error::new(ErrorKind::Io, format!("{}: {error}", path.display()));
     let schema = Arc::new(parse_message_type(SCHEMA).map_err(failed)?);
     let zstd = Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?);
@@ -60,9 +60,9 @@ pub(crate) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Fini
         .map_err(failed)?;
     let counts = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
     writer.finish().map_err(failed)?;
-    writer.inner_mut().flush().map_err(|error| io("writing", path, error))?;
+    writer.inner_mut().flush().map_err(|error| io("write", path, error))?;
     drop(writer);
-    let finished = sink.finish().map_err(|error| io("writing", path, error))?;
+    let finished = sink.finish().map_err(|error| io("write", path, error))?;
     Ok((counts, finished))
 }
 

@@ -136,7 +136,7 @@ impl Plan {
         for input in inputs {
             let mut sources = many::find(std::slice::from_ref(input), &options.find, &is_wanted)?;
             if !place::is_folder(input) {
-                place::find(input).map_err(|error| io("opening", input, error))?;
+                place::find(input).map_err(|error| io("open", input, error))?;
             }
             if sources.is_empty() {
                 plan.empty_roots.push(input.clone());
@@ -299,7 +299,7 @@ impl Outputs<'_> {
     fn have(&mut self, outputs: &[OutputHeader<'_>]) -> Result<bool> {
         if place::is_url(self.folder) && self.listed.is_none() {
             let listed = place::list_objects(self.folder, true);
-            let listed = listed.map_err(|error| io("listing", self.folder, error))?;
+            let listed = listed.map_err(|error| io("list", self.folder, error))?;
             self.listed = Some(listed.into_iter().map(|object| (key(&object.name), object.info.bytes)).collect());
         }
         let has = |output: &OutputHeader<'_>| match &self.listed {

@@ -243,7 +243,7 @@ impl Pool {
             if let Err(error) = self.workers[number].give(bundle)? {
                 self.failed_writes += 1;
                 if self.limits.is_engine || self.failed_writes >= MAX_FAILED_WRITES {
-                    return Err(Error::io("sending a task", &self.command.program.display().to_string(), error));
+                    return Err(Error::io("send a task", &self.command.program.display().to_string(), error));
                 }
             }
         }
@@ -259,7 +259,7 @@ impl Pool {
                 command.env(name, value);
             }
         }
-        let failed = |error| Error::io("starting", &program.display().to_string(), error);
+        let failed = |error| Error::io("start", &program.display().to_string(), error);
         let mut child = command.spawn().map_err(failed)?;
         self.started += 1;
         let number = self.started;
@@ -674,7 +674,7 @@ mod tests {
         let tasks = pool.workers[0].tasks.take();
         pool.workers[0].tasks = tasks.map(|pipe| Box::new(FailingPipe { pipe, left: 0, is_partial: false }) as _);
         let error = run(&mut pool, &mut self::tasks(3)).unwrap_err();
-        assert!(error.to_string().contains("sh: sending a task failed"), "{error}");
+        assert!(error.to_string().contains("sh: cannot send a task"), "{error}");
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl GoneAsset {
     pub fn remove(&self, outputs: &Path) -> Result<Row> {
         for output in &self.outputs {
             let path = outputs.join(output);
-            place::remove(&path).map_err(|error| io("removing", &path, error))?;
+            place::remove(&path).map_err(|error| io("remove", &path, error))?;
             if !place::is_url(&path) {
                 let above = Path::new(output).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
                 // Folders with other files stay: removing them fails.

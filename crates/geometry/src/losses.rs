@@ -81,11 +81,16 @@ pub fn note_dropped(
 ) {
     for kind in kinds {
         let left_out: LeftOut = kind.into();
-        let place = Place { file: output.into(), ..Place::default() };
-        let diagnostic = Diagnostic { place, ..Diagnostic::new(left_out.message(reason)) };
-        let LeftOut { code, count, names, .. } = left_out;
-        warnings.push_many(code, count, Diagnostic { names, ..diagnostic });
+        let message = left_out.message(reason);
+        note(left_out, message, output, warnings);
     }
+}
+
+/// Warns about data of one kind with this message, unless the count is 0.
+pub fn note(left_out: LeftOut, message: String, output: &str, warnings: &mut Warnings) {
+    let LeftOut { code, count, names, .. } = left_out;
+    let place = Place { file: output.into(), ..Place::default() };
+    warnings.push_many(code, count, Diagnostic { place, names, ..Diagnostic::new(message) });
 }
 
 /// Words for [`note_changed`] about comments in which control characters were replaced.

@@ -289,7 +289,7 @@ macro_rules! format_rows {
                     ..NO_WRITERS
                 },
             }
-            /// KTX 2 textures.
+            /// KTX2 textures.
             Ktx2 = row("ktx2", FormatKind::Texture), "ktx2" {
                 looks: Looks::Signature(Strength::Usual, |head| polyhaul_image::ktx2::looks_like_ktx2(head.bytes)),
             } => {

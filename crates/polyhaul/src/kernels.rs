@@ -71,7 +71,7 @@ fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
     let numbers = binary_file.ok_or_else(missing)?;
     for codec in CODECS {
         let mut packed = Vec::new();
-        compress(codec, &numbers, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
+        compress(codec, &numbers, &mut packed).map_err(|error| Error::io("compress", "memory", error))?;
         list.unpack(codec, &packed, numbers.len())?;
     }
     drop(numbers);
@@ -132,7 +132,7 @@ impl List<'_> {
         let mut packed = Vec::new();
         self.add(format!("compress {codec}"), || {
             packed.clear();
-            compress(codec, text, &mut packed).map_err(|error| Error::io("compressing", "memory", error))?;
+            compress(codec, text, &mut packed).map_err(|error| Error::io("compress", "memory", error))?;
             Ok(text.len() as u64)
         })?;
         let rate = self.unpack(codec, &packed, text.len())?;
@@ -145,7 +145,7 @@ impl List<'_> {
         let mut block = vec![0; BLOCK_BYTES];
         let rate = self
             .bench
-            .rate(|| decompress(packed, &mut block).map_err(|error| Error::io("decompressing", "memory", error)))?;
+            .rate(|| decompress(packed, &mut block).map_err(|error| Error::io("decompress", "memory", error)))?;
         let share = packed.len() as f64 / plain_size.max(1) as f64;
         self.unpacking.push(Unpacking::new(codec.to_string(), share, rate));
         Ok(rate)

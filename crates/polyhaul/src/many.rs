@@ -146,7 +146,7 @@ fn find_objects(
     is_wanted: &dyn Fn(Format) -> bool,
     sources: &mut Vec<Source>,
 ) -> Result<()> {
-    let failed = |e| Error::io("listing", &place::shown(folder), e);
+    let failed = |e| Error::io("list", &place::shown(folder), e);
     for object in place::list_objects(folder, options.recursive).map_err(failed)? {
         let path = folder.join(&object.name);
         let is_excluded = options.exclude.as_ref().is_some_and(|excluded| path.starts_with(excluded));
@@ -188,7 +188,7 @@ impl Search<'_> {
     /// Lists a folder, relative to `input`.
     fn list(&mut self, below: &Path, sources: &mut Vec<Source>) -> Result<()> {
         let folder = self.input.join(below);
-        let failed = |e| Error::io("listing", &folder.display().to_string(), e);
+        let failed = |e| Error::io("list", &folder.display().to_string(), e);
         let mut names = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;

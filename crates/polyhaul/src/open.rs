@@ -46,12 +46,12 @@ impl Opened {
                 Ok(source) => (source, Near::File(place::public(&path))),
                 Err(error) => match containers::member_at(&path, options)? {
                     Some(member) => return Self::member(member, options),
-                    None => return Err(Error::io("opening", &place::shown(&path), error)),
+                    None => return Err(Error::io("open", &place::shown(&path), error)),
                 },
             },
             Input::Stdin => {
                 let source = Source::stdin_until(options.run.cancel.flag());
-                (source.map_err(|e| Error::io("opening", "standard input", e))?, Near::Nothing)
+                (source.map_err(|e| Error::io("open", "standard input", e))?, Near::Nothing)
             }
             Input::Memory(bytes, name) => (Source::named_memory(bytes, name), Near::Nothing),
             Input::Shared(owner, name) => (Source::named_memory(Array::shared(owner), name), Near::Nothing),
@@ -87,7 +87,7 @@ impl Opened {
             Ok(source) => Ok(Opened { source, near: Near::Nothing }),
             Err(error) => match containers::member_at(path, options)? {
                 Some(member) => Self::member(member, options),
-                None => Err(Error::io("reading", shown, error)),
+                None => Err(Error::io("read", shown, error)),
             },
         }
     }
@@ -139,7 +139,7 @@ impl Opened {
         // The first pass restarts within half of the limit: threads may have read ahead by the other half.
         let limit_bytes = options.run.memory_limit;
         let recorded = self.source.record(usize::try_from(limit_bytes).unwrap_or(usize::MAX));
-        recorded.map_err(|error| Error::io("reading", self.name(), error))?;
+        recorded.map_err(|error| Error::io("read", self.name(), error))?;
         Ok(PrecisionPass { precision, is_second: false, restart_bytes: limit_bytes / 2 })
     }
 
@@ -153,7 +153,7 @@ impl Opened {
             Ok(true) => Ok(()),
             // The recording is limited to what a restart may need, so this only fails if memory runs out.
             Ok(false) => Err(Error::memory("a copy of a stream")),
-            Err(error) => Err(Error::io("reading", self.name(), error)),
+            Err(error) => Err(Error::io("read", self.name(), error)),
         }
     }
 

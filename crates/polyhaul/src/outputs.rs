@@ -59,14 +59,14 @@ pub(crate) fn put_in_place(complete: Vec<Written>, report: &mut Report) -> Resul
     for Written { name, file, moved, is_new_at, is_copy } in complete {
         if is_new_at.is_some_and(|path| path.symlink_metadata().is_ok()) {
             let exists = io::Error::new(io::ErrorKind::AlreadyExists, "another program created a file with this name");
-            return Err(Error::io("writing", &name, exists));
+            return Err(Error::io("write", &name, exists));
         }
         notes.push((name, moved, is_copy));
         files.push(file);
     }
     let finished = Complete::put_all_in_place(files).map_err(|(number, error)| {
         let name = notes.get(number).map_or("the scene", |(name, ..)| name);
-        Error::io("writing", name, error)
+        Error::io("write", name, error)
     })?;
     let is_beside = |moved: &Moved, is_copy: bool| is_copy || moved.format == Some("mtl");
     // The asset itself comes first in the report.
@@ -144,10 +144,10 @@ pub(crate) fn open(output: Output, options: FileOptions, run: &RunOptions) -> Re
         Output::Path(path) => {
             let name = place::shown(&path);
             let sink = Sink::file_until(&path, options, run.cancel.flag());
-            (sink.map_err(|e| Error::io("creating", &name, e))?, name)
+            (sink.map_err(|e| Error::io("create", &name, e))?, name)
         }
         Output::Stdout => {
-            (Sink::stdout().map_err(|e| Error::io("opening", "standard output", e))?, "standard output".into())
+            (Sink::stdout().map_err(|e| Error::io("open", "standard output", e))?, "standard output".into())
         }
         Output::Writer(writer, name) => (Sink::writer(writer, name.clone()), name),
         Output::Host(host, name) => (Sink::host(host, name.clone()), name),
@@ -227,7 +227,7 @@ impl<'o> Opening<'o> {
         report.warnings.refuse_losses(options.strictness())?;
         report.threads = writing.threads();
         let moved = moved(&writing, format, compression, options);
-        let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+        let file = writing.finish()?.complete().map_err(|e| Error::io("write", &name, e))?;
         try_push(&mut files, Written::new(name, file, moved), "the plan")?;
         put_in_place(files, report)
     }

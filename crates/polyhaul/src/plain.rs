@@ -68,7 +68,7 @@ impl Plain {
     /// Returns an error if the file changed since it was opened.
     pub(crate) fn changed(&self) -> Option<Error> {
         let change = self.source.check_unchanged().err()?;
-        Some(Error::io("reading", self.source.name(), change))
+        Some(Error::io("read", self.source.name(), change))
     }
 
     /// Warns if the content does not have the compression that the name suggests.

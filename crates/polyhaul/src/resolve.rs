@@ -198,7 +198,7 @@ impl<'o> Resolver<'o> {
         let folder = folder_of(scene);
         let path = folder.join(&name);
         let shown = path.display().to_string();
-        let failed = |error| Error::io("reading", &shown, error);
+        let failed = |error| Error::io("read", &shown, error);
         if place::is_url(&folder) && !place::is_url(&path) {
             return refuse("it is an absolute path, and the scene is at a URL");
         }

@@ -46,7 +46,7 @@ pub fn is_written(write: impl FnOnce() -> std::io::Result<()>) -> bool {
     let written = if standard::is_output_closed() { Err(std::io::Error::other("it is closed")) } else { write() };
     match written {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            note(&format!("error: writing to standard output failed: {error}\n"));
+            note(&format!("error: cannot write to standard output: {error}\n"));
             planted("output-lost")
         }
         _ => true,

@@ -12,7 +12,7 @@ pub fn try_out(path: &Path) -> Result<()> {
         return Ok(());
     }
     let sink = Sink::file(path, FileOptions::default());
-    sink.map(drop).map_err(|error| io("creating", path, error))
+    sink.map(drop).map_err(|error| io("create", path, error))
 }
 
 /// Writes a file atomically: the old content stays if writing fails.
@@ -21,10 +21,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         sink.write_all(bytes)?;
         sink.finish()
     });
-    written.map(drop).map_err(|error| io("writing", path, error))
+    written.map(drop).map_err(|error| io("write", path, error))
 }
 
 /// Wraps an I/O error with the operation and the path.
-pub fn io(doing: &str, path: &Path, error: std::io::Error) -> Error {
-    Error::io(doing, &polyhaul::place::shown(path), error)
+pub fn io(action: &str, path: &Path, error: std::io::Error) -> Error {
+    Error::io(action, &polyhaul::place::shown(path), error)
 }

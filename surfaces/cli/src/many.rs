@@ -70,7 +70,7 @@ pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()>
     let folders: BTreeSet<_> =
         outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty() && !is_url(folder)).collect();
     folders.into_iter().try_for_each(|folder| {
-        std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", &folder.display().to_string(), e))
+        std::fs::create_dir_all(folder).map_err(|e| Error::io("create", &folder.display().to_string(), e))
     })
 }
 

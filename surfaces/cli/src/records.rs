@@ -67,7 +67,7 @@ impl Records {
             Document::Picture => picture::write(&report::svg(&recording, &heading, verdict, ceilings), &path),
             _ => {
                 let written = document.write(&path, &recording, &heading, verdict, ceilings);
-                written.map_err(|error| io("writing", &path, error))
+                written.map_err(|error| io("write", &path, error))
             }
         };
         requested.into_iter().map(write).fold(Ok(()), Result::and)

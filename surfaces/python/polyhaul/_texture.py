@@ -57,7 +57,7 @@ def import_texture(
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> ImportedTexture:
-    """Convert an image to a DDS or KTX 2 texture, with mip levels and block compression.
+    """Convert an image to a DDS or KTX2 texture, with mip levels and block compression.
 
         >>> import io, numpy as np, polyhaul
         >>> image, texture = io.BytesIO(), io.BytesIO()
@@ -77,7 +77,7 @@ def import_texture(
         normal_map: whether the image is a normal map; ``None`` detects it by names ending in ``_n``, ``_nrm``,
             ``_normal`` and similar.
         color_space: the encoding of color samples; ``None`` uses the color space declared in the file.
-        zstd_level: the zstd level in KTX 2, 1 to 22; ``None`` disables zstd.
+        zstd_level: the zstd level in KTX2, 1 to 22; ``None`` disables zstd.
         from_format: the format of the image; ``None`` infers it from the name or the content.
         format: ``"dds"`` or ``"ktx2"``; ``None`` infers it from the name.
         write_rate, write_latency, durable, progress: as for :func:`polyhaul.write`.

@@ -139,7 +139,7 @@ impl NativeProfile {
         };
         let Ended { recording, verdict, ceilings } = ended;
         let written = py.detach(|| document.write(&path, recording, &heading, Some(verdict), ceilings.as_ref()));
-        let placed = |error| Error::io("writing", &path.display().to_string(), error);
+        let placed = |error| Error::io("write", &path.display().to_string(), error);
         written.map_err(|error| errors::exception(py, &placed(error)))
     }
 }

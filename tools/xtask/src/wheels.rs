@@ -28,22 +28,32 @@ const TARGETS: &[(&str, &str)] = if cfg!(target_os = "macos") {
     ]
 };
 
+/// Built only by name: Windows builds the wheel of a release itself, with MSVC. Shows on Linux that the package compiles
+/// for Windows and starts under Wine.
+const WINDOWS: (&str, &str) = ("x86_64-pc-windows-gnu", "");
+
 /// Maximum size of a wheel or of the source distribution.
 const MAX_BYTES: u64 = 8_000_000;
 
-/// Builds wheels for some of the targets, or all.
+/// Builds wheels for some of the targets, or all that belong to a release.
 pub(crate) fn main(targets: &[&str]) -> ExitCode {
     let Some(place) = environment() else {
         term::err("cannot create the environment that builds wheels\n");
         return ExitCode::FAILURE;
     };
     let out = place.folder.join("out");
-    let is_chosen = |name: &str| targets.is_empty() || targets.contains(&name);
-    let mut built = targets.iter().all(|target| TARGETS.iter().any(|(name, _)| name == target));
+    let chosen: Vec<_> = if targets.is_empty() {
+        // Wheels of an earlier version would be released, too.
+        let _absent = fs::remove_dir_all(&out);
+        TARGETS.to_vec()
+    } else {
+        TARGETS.iter().chain([&WINDOWS]).filter(|(name, _)| targets.contains(name)).copied().collect()
+    };
+    let mut built = targets.is_empty() || chosen.len() == targets.len();
     if !built {
         term::err("unknown target\n");
     }
-    for (target, tag) in TARGETS.iter().filter(|(target, _)| is_chosen(target)) {
+    for (target, tag) in &chosen {
         term::out(format!("== {target}\n"));
         built &= build(&place, &out, target, tag);
     }

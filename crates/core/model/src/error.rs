@@ -142,10 +142,10 @@ impl Error {
         Diagnostic::new(message).into_error(kind)
     }
 
-    /// Creates an error from an I/O error. `doing` names the failed operation on `file`, such as `opening`. The kind is
+    /// Creates an error from an I/O error. `action` is the verb for what failed on `file`, such as `open`. The kind is
     /// `Cancelled` if the job was stopped, `Host` if a callback of the host failed, `Memory` if memory ran out, and
     /// `Io` otherwise.
-    pub fn io(doing: &str, file: &str, error: std::io::Error) -> Error {
+    pub fn io(action: &str, file: &str, error: std::io::Error) -> Error {
         if polyhaul_bytes::Stopped::caused(&error) {
             return Error::cancelled();
         }
@@ -154,10 +154,7 @@ impl Error {
             Err(error) if error.kind() == std::io::ErrorKind::OutOfMemory => (ErrorKind::Memory, error),
             Err(error) => (ErrorKind::Io, error),
         };
-        let message = match doing {
-            "opening" => format!("cannot open: {error}"),
-            _ => format!("{doing} failed: {error}"),
-        };
+        let message = format!("cannot {action}: {error}");
         let diagnostic =
             Diagnostic { message, place: Place { file: file.into(), ..Place::default() }, ..Diagnostic::default() };
         Error(Box::new(ErrorInner { kind, diagnostic, source: Some(Arc::new(error)), needed: None }))

@@ -101,7 +101,7 @@ pub fn check_end(source: &Source<'_>, extent: Extent, cancel: &Cancel) -> Result
         cancel.check()?;
         ask(source, || source.check_piece(number, extent == Extent::Whole))?;
     }
-    source.check_unchanged().map_err(|error| Error::io("reading", source.name(), error))
+    source.check_unchanged().map_err(|error| Error::io("read", source.name(), error))
 }
 
 /// Converts a read error of a source.
@@ -111,7 +111,7 @@ pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
         // A file that changed while it was read may look damaged.
         return match source.check_unchanged() {
             Ok(()) => damaged(name, damage).caused_by(error),
-            Err(change) => Error::io("reading", name, change),
+            Err(change) => Error::io("read", name, change),
         };
     }
     let is_stream = !source.compressed().unwrap_or(source).is_positioned();
@@ -119,7 +119,7 @@ pub(crate) fn failed(source: &Source<'_>, error: io::Error) -> Error {
     if is_stream && !is_host_fault && error.kind() == io::ErrorKind::InvalidData {
         return Error::new(ErrorKind::Host, format!("{name}: {error}")).caused_by(error);
     }
-    Error::io("reading", name, error)
+    Error::io("read", name, error)
 }
 
 /// Returns whether an error is about compressed data, including its limits.

@@ -307,7 +307,7 @@ fn write_to(sink: &mut Sink<'_>, bytes: &[u8]) -> Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
-    sink.write_all(bytes).map_err(|e| Error::io("writing", sink.name(), e))
+    sink.write_all(bytes).map_err(|e| Error::io("write", sink.name(), e))
 }
 
 impl<P: Pages> Job for WriteJob<'_, '_, P> {

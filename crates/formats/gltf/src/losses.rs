@@ -7,10 +7,10 @@ use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, copyright, has_normals};
 use crate::serial::collected;
 use crate::splats::{MAX_DEGREE, SplatPlaces};
-use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
+use polyhaul_geometry::losses::{LeftOut, note, note_changed, note_left_out};
 use polyhaul_geometry::parts::{THIRD_COORDINATES, tables, unused_vertices};
 use polyhaul_geometry::splats::note_harmonics;
-use polyhaul_model::error::{Diagnostic, Place, Result};
+use polyhaul_model::error::Result;
 use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Column, Material, Mesh, Scalar};
@@ -108,9 +108,7 @@ fn note_bare(plan: &GltfPlan<'_>, output: &str, warnings: &mut Warnings) {
     let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
     let objects = LeftOut::named("left-out-objects", BARE_NODES, bare);
     let message = counted(objects.count, objects.nouns) + &objects.listed();
-    let LeftOut { code, count, names, .. } = objects;
-    let place = Place { file: output.into(), ..Place::default() };
-    warnings.push_many(code, count, Diagnostic { place, names, ..Diagnostic::new(message) });
+    note(objects, message, output, warnings);
 }
 
 /// Returns the meshes of all objects, each of them once, even if several objects share it.

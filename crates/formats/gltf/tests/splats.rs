@@ -41,7 +41,7 @@ fn write(scene: &Scene, options: GltfWriteOptions, degree: u8, threads: usize) -
     let mut file = GltfFile::new(&job, &mut warnings)?;
     let mut writing = Writing::new(Sink::writer(Box::new(&mut bytes), "x.glb"), None, &run)?;
     file.write_glb(&mut writing)?;
-    writing.finish()?.finish().map_err(|error| Error::io("writing", "x.glb", error))?;
+    writing.finish()?.finish().map_err(|error| Error::io("write", "x.glb", error))?;
     Ok((bytes, warnings))
 }
 

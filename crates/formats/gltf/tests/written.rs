@@ -47,7 +47,7 @@ fn try_write(
     let mut file = GltfFile::new(&job, &mut warnings)?;
     let mut writing = Writing::new(Sink::writer(Box::new(bytes), "x.glb"), None, &run)?;
     file.write_glb(&mut writing)?;
-    writing.finish()?.finish().map_err(|error| Error::io("writing", "x.glb", error))?;
+    writing.finish()?.finish().map_err(|error| Error::io("write", "x.glb", error))?;
     Ok(warnings)
 }
 

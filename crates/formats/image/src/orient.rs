@@ -1,4 +1,4 @@
-//! Orientation of images stored rotated or mirrored: the EXIF tag (CIPA DC-008, tag 274) and KTX 2.
+//! Orientation of images stored rotated or mirrored: the EXIF tag (CIPA DC-008, tag 274) and KTX2.
 
 use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_model::limits::FaultPolicy;

@@ -107,7 +107,7 @@ fn write_size(bench: &Bench<'_>, folder: &Path, bytes: u64, block: &mut [u8]) ->
         let start = Instant::now();
         scratch.write(bench, bytes, block)?;
         write.push(per_second(bytes, start.elapsed()));
-        scratch.file.sync_all().map_err(|error| scratch.failed("syncing", error))?;
+        scratch.file.sync_all().map_err(|error| scratch.failed("sync", error))?;
         scratch.took = start.elapsed();
         write_sync.push(per_second(bytes, scratch.took));
         last = Some(scratch);
@@ -186,15 +186,15 @@ impl Scratch {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
                 Err(error) => {
-                    let error = Error::io("creating a temporary file", &folder.display().to_string(), error);
+                    let error = Error::io("create a temporary file", &folder.display().to_string(), error);
                     return Err(error.with_hint("use a writable folder"));
                 }
             }
         }
     }
 
-    fn failed(&self, doing: &str, error: io::Error) -> Error {
-        let what = format!("{doing} a temporary file");
+    fn failed(&self, action: &str, error: io::Error) -> Error {
+        let what = format!("{action} a temporary file");
         Error::io(&what, &self.folder.display().to_string(), error)
     }
 
@@ -204,7 +204,7 @@ impl Scratch {
             stamp(block, self.bytes);
             let count = block.len().min(usize::try_from(bytes - self.bytes).unwrap_or(usize::MAX));
             let part = block.get(..count).unwrap_or_default();
-            self.file.write_all(part).map_err(|error| self.failed("writing", error))?;
+            self.file.write_all(part).map_err(|error| self.failed("write", error))?;
             self.bytes += count as u64;
         }
         Ok(())
@@ -230,7 +230,7 @@ impl Scratch {
         try_for_each_item(threads, &bench.options.cancel, 0..blocks, room, |room, index| {
             let offset = index * BLOCK_BYTES as u64;
             let length = (self.bytes - offset).min(BLOCK_BYTES as u64) as usize;
-            self.read_block(aligned(room), offset, length).map_err(|error| self.failed("reading", error))
+            self.read_block(aligned(room), offset, length).map_err(|error| self.failed("read", error))
         })?;
         Ok(self.bytes)
     }
@@ -255,7 +255,7 @@ impl Scratch {
         let places = self.bytes.saturating_sub(SMALL_BYTES as u64).max(1);
         for index in 0..SMALL_COUNT {
             let offset = index * STRIDE_BYTES % places;
-            read_at(&self.file, &mut pixel, offset).map_err(|error| self.failed("reading", error))?;
+            read_at(&self.file, &mut pixel, offset).map_err(|error| self.failed("read", error))?;
         }
         Ok(SMALL_COUNT)
     }

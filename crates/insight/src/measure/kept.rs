@@ -88,7 +88,7 @@ fn both(reading: Option<Ceilings>, writing: Option<Ceilings>) -> Option<Ceilings
 pub fn keep(ceilings: &Ceilings) -> Result<Option<PathBuf>> {
     let Some(folder) = cache_folder(variable) else { return Ok(None) };
     let path = file(&folder, &ceilings.machine, &ceilings.disk);
-    write(&path, &text(ceilings)).map_err(|error| Error::io("saving figures", &path.display().to_string(), error))?;
+    write(&path, &text(ceilings)).map_err(|error| Error::io("save figures", &path.display().to_string(), error))?;
     Ok(Some(path))
 }
 
@@ -102,7 +102,7 @@ pub fn forget(folder: &Path) -> Result<bool> {
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Error::io("deleting saved figures", &path.display().to_string(), error)),
+        Err(error) => Err(Error::io("delete saved figures", &path.display().to_string(), error)),
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn open_at(file: &Path, options: &ReadOptions) -> Result<Option<Arc<S
     // Get the version before opening the file: if the file is replaced in between, the cached directory belongs to a
     // version that no longer exists.
     let version = if place::is_url(file) { None } else { version_of(file) };
-    let source = regular(file, options).map_err(|error| Error::io("opening", &shown, error))?;
+    let source = regular(file, options).map_err(|error| Error::io("open", &shown, error))?;
     if let Some(version) = &version
         && let Some(archive) = options.archives.open(&source, file, version)
     {
@@ -172,7 +172,7 @@ impl Shelf {
             }
         }
         let missing = format!("the archive has no member `{}`: {}", names::shown(name), self.list(|_| true));
-        Err(Error::io("opening", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
+        Err(Error::io("open", self.archive.name(), io::Error::new(io::ErrorKind::NotFound, missing)))
     }
 
     /// Finds the member `name`, or else the only member whose name differs only in case.
@@ -374,7 +374,7 @@ impl Member {
     fn range_beside(&self, name: &str, offset: u64, count: usize, options: &ReadOptions) -> Result<Vec<u8>> {
         let missing = || {
             let message = format!("the archive has no member `{}`", names::shown(name));
-            Error::io("reading", &self.shown, io::Error::new(io::ErrorKind::NotFound, message))
+            Error::io("read", &self.shown, io::Error::new(io::ErrorKind::NotFound, message))
         };
         let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
         if member.inner.is_some() {
@@ -424,7 +424,7 @@ impl Member {
         let name = in_archive(&path)?;
         let missing = || {
             let missing = io::Error::new(io::ErrorKind::NotFound, "the archive has no such member");
-            Error::io("reading", &format!("{}/{name}", self.shelf.archive.name()), missing)
+            Error::io("read", &format!("{}/{name}", self.shelf.archive.name()), missing)
         };
         let member = self.shelf.find(&name).and_then(|member| match (member, self.shelf.in_other_case(&name)) {
             (None, Some(other)) => self.shelf.find(&other),

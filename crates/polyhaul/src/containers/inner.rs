@@ -62,7 +62,7 @@ impl InnerFile {
         beside: &mut ReadRange<'_>,
     ) -> Result<Source<'static>> {
         let shown = place::shown(&self.outer);
-        let source = regular(&self.outer, options).map_err(|error| Error::io("reading", &shown, error))?;
+        let source = regular(&self.outer, options).map_err(|error| Error::io("read", &shown, error))?;
         let plain = Plain::new(&source, source.name(), options)?;
         let bytes = Bytes::new(plain.source(), plain.garbage());
         let max_bytes = options.limits.referenced_file_bytes;

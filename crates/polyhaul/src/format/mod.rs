@@ -135,7 +135,7 @@ impl Format {
         match self.name() {
             "glb" => "glTF".into(),
             "jpg" => "JPEG".into(),
-            "ktx2" => "KTX 2".into(),
+            "ktx2" => "KTX2".into(),
             "pbrt" => "pbrt".into(),
             "splat" => ".splat".into(),
             "compressed.ply" => "compressed PLY".into(),

@@ -75,7 +75,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
         file.write_binary(&mut writing)?;
         report.threads = writing.threads();
         let moved = moved(&writing, Some("glb"), None, options);
-        let complete = writing.finish()?.complete().map_err(|error| Error::io("writing", &name, error))?;
+        let complete = writing.finish()?.complete().map_err(|error| Error::io("write", &name, error))?;
         try_push(&mut files, Written::new(name, complete, moved), "the plan")?;
     }
     try_push(&mut files, write_json(output, &name, &json, options)?, "the plan")?;
@@ -85,7 +85,7 @@ pub(crate) fn write(job: MeshJob<'_>, png: Format) -> Result<()> {
 /// Writes the JSON, to be renamed into place after the buffer.
 fn write_json(output: Output, name: &str, json: &[u8], options: &WriteOptions) -> Result<Written> {
     let (mut sink, _): (Sink<'_>, _) = open(output, options.file_options(), &options.run)?;
-    let failed = |error| Error::io("writing", name, error);
+    let failed = |error| Error::io("write", name, error);
     sink.write_all(json).map_err(failed)?;
     let complete = sink.complete().map_err(failed)?;
     let mut moved = Moved::default().durable(options.durable);

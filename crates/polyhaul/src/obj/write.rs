@@ -46,7 +46,7 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
     obj::write(scene, &looks.materials, line, format_options, &options.run, &mut writing)?;
     report.threads = writing.threads();
     let moved = moved(&writing, Some(format.name()), compression, options);
-    let scene = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    let scene = writing.finish()?.complete().map_err(|e| Error::io("write", &name, e))?;
     if let Some(Library { file: Some((path, bytes)), .. }) = library {
         let library = write_library(&path, &bytes, file_options.with_part(true), options)?;
         try_push(&mut files, library, "the plan")?;
@@ -80,7 +80,7 @@ fn note_unused(looks: &Looks<'_>, defined: &[Cow<'_, Material>], output: &Output
 /// Writes a library, to be renamed into place together with the scene.
 fn write_library(path: &Path, bytes: &[u8], file: FileOptions, options: &WriteOptions) -> Result<Written> {
     let name = path.display().to_string();
-    let failed = |e| Error::io("writing", &name, e);
+    let failed = |e| Error::io("write", &name, e);
     let file = Sink::file_until(path, file, options.run.cancel.flag()).map_err(failed)?;
     let mut sink = options.run.paced_sink(file);
     sink.write_all(bytes).map_err(failed)?;

@@ -338,12 +338,12 @@ impl MeshFiles<'_> {
 fn file(path: &Path, options: &WriteOptions) -> Result<Sink<'static>> {
     let file = options.file_options().with_part(true);
     let sink = Sink::file_until(path, file, options.run.cancel.flag())
-        .map_err(|e| Error::io("creating", &path.display().to_string(), e))?;
+        .map_err(|e| Error::io("create", &path.display().to_string(), e))?;
     Ok(options.run.paced_sink(sink))
 }
 
 fn finish(writing: Writing<'_, '_>, name: String, moved: Moved) -> Result<Written> {
-    let file = writing.finish()?.complete().map_err(|e| Error::io("writing", &name, e))?;
+    let file = writing.finish()?.complete().map_err(|e| Error::io("write", &name, e))?;
     Ok(Written::new(name, file, moved))
 }
 

@@ -66,7 +66,7 @@ impl CopySource {
                 open_inner(path, &options)?.ok_or_else(gone)
             }
             CopySource::File(real) => {
-                regular(real, options).map_err(|error| Error::io("copying", &real.display().to_string(), error))
+                regular(real, options).map_err(|error| Error::io("copy", &real.display().to_string(), error))
             }
             CopySource::Member(member) => Ok(options.run.paced_source(member.source(options)?)),
         }
@@ -140,7 +140,7 @@ fn reading(options: &WriteOptions) -> ReadOptions {
 
 fn copy(from: &CopySource, place: &Path, options: &WriteOptions) -> Result<Written> {
     let name = place.display().to_string();
-    let failed = |error| Error::io("writing", &name, error);
+    let failed = |error| Error::io("write", &name, error);
     let source = from.open(&reading(options))?;
     let file = options.file_options().with_part(true);
     let mut sink = options.run.paced_sink(Sink::file_until(place, file, options.run.cancel.flag()).map_err(failed)?);

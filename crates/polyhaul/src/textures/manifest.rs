@@ -72,7 +72,7 @@ impl Manifest {
 
     /// Records a finished texture.
     pub(super) fn add(&mut self, name: &str, entry: Entry) -> Result<()> {
-        let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
+        let failed = |e| Error::io("write", &self.path.display().to_string(), e);
         // Names with line endings or invalid UTF-8 are not recorded, so they are always imported again.
         if name.contains(['\n', '\r', char::REPLACEMENT_CHARACTER]) {
             return Ok(());
@@ -93,7 +93,7 @@ impl Manifest {
         let Some(file) = self.file else { return Ok(()) };
         // Some Windows file systems cannot replace an open file.
         drop(file);
-        let failed = |e| Error::io("writing", &self.path.display().to_string(), e);
+        let failed = |e| Error::io("write", &self.path.display().to_string(), e);
         let mut sink = Sink::file(&self.path, FileOptions::default()).map_err(failed)?;
         for (name, entry) in &self.entries {
             sink.write_all(format!("{}\n", line(name, *entry)).as_bytes()).map_err(failed)?;
@@ -123,21 +123,21 @@ fn parse(line: &str) -> Option<(&str, Entry)> {
 /// Hash of a file, or `None` if it is not a regular file, which may only be readable once.
 pub(super) fn hash_file(path: &Path, run: &RunOptions) -> Result<Option<u128>> {
     let failed = |what: &str, e| Error::io(what, &path.display().to_string(), e);
-    if !std::fs::metadata(path).map_err(|e| failed("opening", e))?.is_file() {
+    if !std::fs::metadata(path).map_err(|e| failed("open", e))?.is_file() {
         return Ok(None);
     }
-    let source = run.paced_source(Source::open_regular(path).map_err(|e| failed("opening", e))?);
+    let source = run.paced_source(Source::open_regular(path).map_err(|e| failed("open", e))?);
     let mut block = Vec::new();
     block.try_reserve_exact(BLOCK_BYTES)?;
     block.resize(BLOCK_BYTES, 0);
     let mut hash = Xxh3::new();
     loop {
-        match source.read_next(&mut block).map_err(|e| failed("reading", e))? {
+        match source.read_next(&mut block).map_err(|e| failed("read", e))? {
             0 => break,
             count => hash.update(&block[..count]),
         }
     }
-    source.check_unchanged().map_err(|e| failed("reading", e))?;
+    source.check_unchanged().map_err(|e| failed("read", e))?;
     Ok(Some(hash.digest()))
 }
 

@@ -51,7 +51,7 @@ impl Imports {
 }
 
 /// Finds images: the given files, and all images in the given folders and their subfolders, ordered by name. Files in
-/// folders are recognized by extension, excluding DDS and KTX 2; symbolic links to folders are not followed. A file
+/// folders are recognized by extension, excluding DDS and KTX2; symbolic links to folders are not followed. A file
 /// given directly is always included.
 ///
 /// # Errors
@@ -91,7 +91,7 @@ pub fn import_textures(
         try_push(&mut names, (texture_name(&source.name, format)?, &*source.path), "names")?;
     }
     many::check_outputs(names.iter().map(|(name, path)| (*path, Path::new(name))))?;
-    std::fs::create_dir_all(folder).map_err(|e| Error::io("making", &folder.display().to_string(), e))?;
+    std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", &folder.display().to_string(), e))?;
     let manifest = Mutex::new(Manifest::open(folder));
     let options = TextureOptions { format: Some(format), ..options.clone() };
     let batch = Batch { folder, format, options, force, manifest };
@@ -167,7 +167,8 @@ impl Batch<'_> {
             return Ok(None);
         }
         if let Some(parent) = output.parent() {
-            std::fs::create_dir_all(parent).map_err(|e| Error::io("making", &parent.display().to_string(), e))?;
+            std::fs::create_dir_all(parent)
+                .map_err(|e| Error::io("create the folder", &parent.display().to_string(), e))?;
         }
         let options = TextureOptions { run, ..self.options.clone() };
         let made = import_texture(Input::Path(source.path.clone()), Output::Path(output.clone()), &options)?;

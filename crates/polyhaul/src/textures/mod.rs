@@ -1,4 +1,4 @@
-//! Converts images to GPU textures: reads them, builds mipmaps, compresses blocks, and writes DDS or KTX 2.
+//! Converts images to GPU textures: reads them, builds mipmaps, compresses blocks, and writes DDS or KTX2.
 //!
 //! [`import_texture`] converts one file; [`import_textures`] converts many and skips unchanged files. `choose` picks
 //! the settings for an image, `manifest` records previous imports, and `many` handles many files. [`crate::ops`] and
@@ -50,9 +50,9 @@ polyhaul_model::options! {
         /// Color space of the samples. By default that of the file. Normal maps, BC4 and BC5 contain data and are not
         /// converted.
         pub color_space: Option<ColorSpace> = None, with_color_space => [];
-        /// DDS or KTX 2; if absent, it is inferred from the output's name; [`import_textures`] then uses DDS.
+        /// DDS or KTX2; if absent, it is inferred from the output's name; [`import_textures`] then uses DDS.
         pub format: Option<Format> = None, with_format;
-        /// Options for writing the file, such as the zstd compression of KTX 2.
+        /// Options for writing the file, such as the zstd compression of KTX2.
         pub image: ImageWriteOptions = ImageWriteOptions::default(), with_image;
         /// Whether to make the write durable; see [`WriteOptions::durable`].
         pub durable: bool = false, with_durable;
@@ -131,7 +131,7 @@ fn import(input: Input, output: Output, options: &TextureOptions) -> Result<Impo
     let TextureOptions { format, image, durable, hash, .. } = *options;
     let mut write = WriteOptions { format, image, durable, hash, ..WriteOptions::default() };
     write.run = options.run.clone().with_progress(None);
-    // Never compress the file as a whole: KTX 2 has its own compression.
+    // Never compress the file as a whole: KTX2 has its own compression.
     write.compression = crate::options::Compression::None;
     report.extend(images::save_texture(&texture, output, &write)?);
     Ok(Imported {

@@ -32,7 +32,7 @@ pub fn with_job(words: Vec<OsString>) -> std::result::Result<Vec<OsString>, (Vec
 /// Reads the options of a job file as command-line arguments.
 fn options(path: &Path) -> Result<Vec<OsString>> {
     let shown = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| Error::io("reading", &shown, error))?;
+    let text = std::fs::read_to_string(path).map_err(|error| Error::io("read", &shown, error))?;
     let table: Table = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count() as u64);
         let place = Place { file: shown.as_str().into(), line, ..Place::default() };

@@ -472,7 +472,7 @@ fn command_of(role: &str) -> WorkerCommand {
 fn run_agent(session: &Session, args: &BatchArgs) -> Result<()> {
     let workers = args.engine.workers.map_or(1, usize::from);
     let mut pool = Pool::new(command_of("--worker"), Limits { workers, ..local_limits() });
-    let failed = |error| Error::io("working", "standard input", error);
+    let failed = |error| Error::io("read tasks", "standard input", error);
     // The sender may wait for rows before it sends more tasks, so never block on input while tasks are ready.
     let (sender, tasks) = std::sync::mpsc::channel::<Task>();
     let listen = move || {

@@ -52,7 +52,7 @@ fn status(session: &Session, args: &StatusArgs) -> Result<Summary> {
         file::write(path, page::page(&args.output, &summary).as_bytes())?;
     }
     if !session.everywhere.json && !console::result(&text(&summary)) {
-        return Err(Error::new(ErrorKind::Io, format!("writing to standard output failed ({FAILED})")));
+        return Err(Error::new(ErrorKind::Io, format!("cannot write to standard output ({FAILED})")));
     }
     Ok(summary)
 }

@@ -30,7 +30,7 @@ const WATCH: Duration = Duration::from_millis(10);
 /// Converts tasks until standard input ends.
 pub fn run(session: &Session, args: &BatchArgs) -> Result<()> {
     let limit = Arc::new(AtomicU64::new(u64::MAX));
-    let failed = |error| Error::io("working", "standard input", error);
+    let failed = |error| Error::io("read tasks", "standard input", error);
     if args.engine.asset_memory.is_some() {
         let watched = limit.clone();
         std::thread::Builder::new().spawn(move || watch_memory(&watched)).map_err(failed)?;
@@ -103,7 +103,7 @@ impl Worker<'_> {
         let args = self.args;
         let source = PathBuf::from(&task.source);
         let output = PathBuf::from(&task.output);
-        let failed = |error| Error::io("opening", &place::shown(&source), error);
+        let failed = |error| Error::io("open", &place::shown(&source), error);
         place::check_name(&source).map_err(failed)?;
         self.create_folder(&output)?;
         let to = args.style.to.map_or_else(|| format::of_output(&output, None), |to| Ok(to.format))?;
@@ -142,7 +142,7 @@ impl Worker<'_> {
     fn create_folder(&mut self, output: &Path) -> Result<()> {
         let Some(folder) = output.parent().filter(|folder| !place::is_url(folder)) else { return Ok(()) };
         if self.folder.as_deref() != Some(folder) {
-            let failed = |error| Error::io("creating", &folder.display().to_string(), error);
+            let failed = |error| Error::io("create", &folder.display().to_string(), error);
             std::fs::create_dir_all(folder).map_err(failed)?;
             self.folder = Some(folder.to_path_buf());
         }

@@ -116,14 +116,14 @@ fn each<T: std::fmt::Debug>(
 pub fn first_difference(first: &Path, second: &Path) -> Result<Option<u64>> {
     let open = |path: &Path| match File::open(path) {
         Ok(file) => Ok(BufReader::with_capacity(1 << 20, file)),
-        Err(error) => Err(io("opening", path, error)),
+        Err(error) => Err(io("open", path, error)),
     };
     let mut a = open(first)?;
     let mut b = open(second)?;
     let mut offset = 0;
     loop {
-        let left = a.fill_buf().map_err(|error| io("reading", first, error))?;
-        let right = b.fill_buf().map_err(|error| io("reading", second, error))?;
+        let left = a.fill_buf().map_err(|error| io("read", first, error))?;
+        let right = b.fill_buf().map_err(|error| io("read", second, error))?;
         let count = left.len().min(right.len());
         if left[..count] != right[..count] {
             let equal = left.iter().zip(right).take_while(|(a, b)| a == b).count();

@@ -15,7 +15,7 @@ impl Folder {
     pub fn new(keep: Option<&Path>) -> Result<Folder> {
         match keep {
             Some(path) => {
-                std::fs::create_dir_all(path).map_err(|error| io("creating the folder", path, error))?;
+                std::fs::create_dir_all(path).map_err(|error| io("create the folder", path, error))?;
                 Ok(Folder { path: path.into(), keep: true })
             }
             None => Self::temporary(),
@@ -30,7 +30,7 @@ impl Folder {
             match std::fs::create_dir(&path) {
                 Ok(()) => return Ok(Folder { path, keep: false }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 100 => attempt += 1,
-                Err(error) => return Err(io("creating the folder", &path, error)),
+                Err(error) => return Err(io("create the folder", &path, error)),
             }
         }
     }
@@ -38,7 +38,7 @@ impl Folder {
     /// Creates a subfolder, which is removed on drop even if this folder is kept.
     pub fn inner(&self, name: &str) -> Result<Folder> {
         let path = self.path.join(name);
-        std::fs::create_dir(&path).map_err(|error| io("creating the folder", &path, error))?;
+        std::fs::create_dir(&path).map_err(|error| io("create the folder", &path, error))?;
         Ok(Folder { path, keep: false })
     }
 

@@ -151,7 +151,7 @@ fn demo(session: &Session, args: &DemoArgs) -> Result<(DemoDetails, Report)> {
     let (write_time, writing, mut report) = timed(session, write_again, |report| total_report.extend(report.clone()))?;
     let bytes = match subject.kind {
         // The material library is small and not counted.
-        DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("reading the size", file, error))?.len(),
+        DemoKind::Obj => std::fs::metadata(file).map_err(|error| io("read the size", file, error))?.len(),
         DemoKind::Pbrt => report.bytes_out,
     };
     let plain_write = rates::plain_write(file, bytes, &folder.path().join("plain.tmp"))?;

@@ -55,18 +55,18 @@ pub fn plain_read(paths: &[PathBuf]) -> Result<f64> {
 fn read_once(path: &Path) -> Result<f64> {
     let mut buffer = vec![0; BLOCK_BYTES];
     let start = Instant::now();
-    let mut file = File::open(path).map_err(|error| io("opening", path, error))?;
-    while file.read(&mut buffer).map_err(|error| io("reading", path, error))? > 0 {}
+    let mut file = File::open(path).map_err(|error| io("open", path, error))?;
+    while file.read(&mut buffer).map_err(|error| io("read", path, error))? > 0 {}
     Ok(start.elapsed().as_secs_f64())
 }
 
 /// Seconds to write `bytes` to `target` by repeating the first block of `path`.
 pub fn plain_write(path: &Path, bytes: u64, target: &Path) -> Result<f64> {
-    let block = first_block(path).map_err(|error| io("reading", path, error))?;
+    let block = first_block(path).map_err(|error| io("read", path, error))?;
     best(|| {
         let result = write_repeated(&block, bytes, target);
         let _ = std::fs::remove_file(target);
-        result.map_err(|error| io("writing", target, error))
+        result.map_err(|error| io("write", target, error))
     })
 }
 

@@ -167,7 +167,7 @@ impl Asset {
         let mut seen = BTreeSet::new();
         let mut asset = Asset { files: Vec::new(), root: PathBuf::new(), names: Vec::new() };
         for path in std::iter::once(main.to_path_buf()).chain(files) {
-            let failed = |error| io("opening", &path, error);
+            let failed = |error| io("open", &path, error);
             let real = place::real(&path).map_err(failed)?;
             let format = Format::of_path(&path).or_else(|| Format::of_path(&real));
             if !seen.insert(real.clone()) {

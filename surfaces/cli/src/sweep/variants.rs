@@ -103,7 +103,7 @@ impl Cache {
         let mut bytes = 0;
         for folder in ours {
             bytes += size(folder);
-            std::fs::remove_dir_all(folder).map_err(|error| io("removing", folder, error))?;
+            std::fs::remove_dir_all(folder).map_err(|error| io("remove", folder, error))?;
         }
         // Succeeds only if the folder is empty.
         let _ = std::fs::remove_dir(&self.0);
@@ -115,7 +115,7 @@ impl Cache {
         let entries = match std::fs::read_dir(&self.0) {
             Ok(entries) => entries,
             Err(error) if error.kind() == IoErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(io("reading the folder", &self.0, error)),
+            Err(error) => return Err(io("read the folder", &self.0, error)),
         };
         Ok(entries.flatten().map(|entry| entry.path()).collect())
     }
@@ -202,12 +202,12 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
         return Ok(());
     }
     let new = folder.with_extension("new");
-    std::fs::create_dir_all(&new).map_err(|error| io("creating the folder", &new, error))?;
+    std::fs::create_dir_all(&new).map_err(|error| io("create the folder", &new, error))?;
     write_note(&new.join(MARK), &format!("{MARKED}{}\n", main.to_string_lossy()))?;
     let Err(error) = std::fs::rename(&new, folder) else { return Ok(()) };
     let _ = std::fs::remove_dir_all(&new);
     if folder.symlink_metadata().is_err() {
-        return Err(io("creating the folder", folder, error));
+        return Err(io("create the folder", folder, error));
     }
     let message = format!("{} exists but was not created by polyhaul", folder.display());
     Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use --cache FOLDER"))
@@ -237,14 +237,14 @@ fn make(
         if let Err(error) = old
             && error.kind() != IoErrorKind::NotFound
         {
-            return Err(io("removing", copies, error));
+            return Err(io("remove", copies, error));
         }
     }
     let write = storing.write_options().unwrap_or_default().with_run(read.run.clone());
     for (from, to) in asset.files.iter().zip(files) {
         read.run.cancel.check()?;
         let folder = to.parent().unwrap_or(copies);
-        std::fs::create_dir_all(folder).map_err(|error| io("creating the folder", folder, error))?;
+        std::fs::create_dir_all(folder).map_err(|error| io("create the folder", folder, error))?;
         let packed = repack(Input::Path(from.path.clone()), Output::Path(to.clone()), read, &write);
         packed.map_err(|error| explained(error, asset))?;
     }

@@ -127,7 +127,7 @@ fn explain(failure: Failure, args: &WatchArgs) -> Failed {
                         /proc/sys/kernel/yama/ptrace_scope is 0 or 1";
             (error.with_hint(hint), FAILED)
         }
-        Failure::System(error) => (Error::new(ErrorKind::Io, format!("watching {program} failed: {error}")), FAILED),
+        Failure::System(error) => (Error::new(ErrorKind::Io, format!("cannot watch {program}: {error}")), FAILED),
     }
 }
 

@@ -186,7 +186,7 @@ fn mistakes_are_explained() {
         (&["batch", "status", &out], "no log of a batch"),
         (&["batch", "merge", &out], "no log of a batch"),
         (&["batch", "rows", &out], "no log of a batch"),
-        (&["batch", &asset, "-o", &out, "--job", &out], "reading failed"),
+        (&["batch", &asset, "-o", &out, "--job", &out], "cannot read"),
     ] {
         let ran = run(args);
         assert!(ran.code != 0 && ran.stderr.contains(words), "{args:?}: {ran:?}");

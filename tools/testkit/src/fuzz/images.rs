@@ -54,12 +54,12 @@ pub fn dds(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.dds", effort));
 }
 
-/// Reads a KTX 2 file; all ways of reading must agree, and the texture must survive a round trip.
+/// Reads a KTX2 file; all ways of reading must agree, and the texture must survive a round trip.
 pub fn ktx2(data: &[u8], effort: Effort) {
     texture(Trial::new(data, "fuzz.ktx2", effort));
 }
 
-/// Reads an image in several ways, and checks that its texture survives a round trip through KTX 2, which can store
+/// Reads an image in several ways, and checks that its texture survives a round trip through KTX2, which can store
 /// every texture.
 fn texture(mut trial: Trial<'_>) {
     let Some(image) = trial.image() else { return };

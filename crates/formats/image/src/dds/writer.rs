@@ -16,7 +16,7 @@ pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, 
     let Some(number) = dxgi::number(texture.encoding, texture.color_space) else {
         let message = format!("DDS cannot store {:?} with color space {:?}", texture.encoding, texture.color_space);
         let error = Error::new(ErrorKind::Usage, message);
-        return Err(error.with_hint("declare the texture linear, or write KTX 2"));
+        return Err(error.with_hint("declare the texture linear, or write KTX2"));
     };
     writing.set_head(header(texture, number)?);
     let images = texture.layers * texture.faces;

@@ -1,4 +1,4 @@
-//! Parses the header and the level index of a KTX 2 file (Khronos KTX File Format Specification 2.0).
+//! Parses the header and the level index of a KTX2 file (Khronos KTX File Format Specification 2.0).
 //!
 //! | offset | bytes | |
 //! |---|---|---|
@@ -77,7 +77,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
             .with_hint("convert it to version 2 with `ktx2ktx2` first"));
     }
     if magic != *MAGIC {
-        return Err(fault(&pieces.file, 0, "not a KTX 2 file: invalid signature"));
+        return Err(fault(&pieces.file, 0, "not a KTX2 file: invalid signature"));
     }
     let mut header = [0; HEADER_BYTES];
     let rest: [u8; HEADER_BYTES - 12] = pieces.head("header")?;

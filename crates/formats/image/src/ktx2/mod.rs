@@ -1,6 +1,6 @@
-//! KTX 2: texture files of Khronos.
+//! KTX2: texture files of Khronos.
 //!
-//! Choices where programs interpret KTX 2 files differently:
+//! Choices where programs interpret KTX2 files differently:
 //!
 //! - Colors are sRGB if the data format descriptor declares it, otherwise linear.
 //! - 0 levels, which lets readers generate mip levels, is read as one level.
@@ -35,7 +35,7 @@ pub use writer::write;
 /// The magic number of a file.
 const MAGIC: &[u8; 12] = b"\xABKTX 20\xBB\r\n\x1A\n";
 
-/// Returns whether a file starts like a KTX 2 file or a KTX 1 file, which has its own error message.
+/// Returns whether a file starts like a KTX2 file or a KTX 1 file, which has its own error message.
 pub fn looks_like_ktx2(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC) || bytes.starts_with(MAGIC_1)
 }

@@ -1,4 +1,4 @@
-//! Reads KTX 2 files as textures and images.
+//! Reads KTX2 files as textures and images.
 
 use super::header;
 use super::header::{Ktx2Header, in_order};

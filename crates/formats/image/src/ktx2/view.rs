@@ -1,4 +1,4 @@
-//! The orientation and channel order of a KTX 2 file: the keys `KTXorientation` and `KTXswizzle`.
+//! The orientation and channel order of a KTX2 file: the keys `KTXorientation` and `KTXswizzle`.
 //!
 //! An entry is the size of key and value (4 bytes), the key, a zero byte, the value, and padding to 4 bytes.
 

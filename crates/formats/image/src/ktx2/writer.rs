@@ -1,4 +1,4 @@
-//! Writes textures as KTX 2 files, smallest level first.
+//! Writes textures as KTX2 files, smallest level first.
 
 use super::{ENTRY_BYTES, HEADER_BYTES, MAGIC, PLAIN, ZSTD, dfd, vk};
 use crate::pieces;
@@ -88,14 +88,14 @@ fn packed(texture: &Texture, level: i32, options: &RunOptions) -> Result<Vec<Vec
 fn header(texture: &Texture, is_packed: bool) -> Result<Vec<u8>> {
     let number = vk::number(texture.encoding, texture.color_space);
     let number =
-        number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX 2 cannot store this encoding or color space"))?;
+        number.ok_or_else(|| Error::new(ErrorKind::Usage, "KTX2 cannot store this encoding or color space"))?;
     // 1 for compressed blocks, which are not affected by byte order.
     let type_bytes = match texture.encoding {
         Encoding::Plain { texel, .. } => texel.bytes(),
         _ => 1,
     };
     let Texture { width, height, depth, layers, faces, .. } = *texture;
-    // KTX 2 stores 0 for a missing dimension, and for textures that are not arrays.
+    // KTX2 stores 0 for a missing dimension, and for textures that are not arrays.
     let unless_one = |count: usize| if count == 1 { 0 } else { count };
     let scheme = if is_packed { ZSTD } else { PLAIN };
     let mut head = Vec::new();

@@ -1,4 +1,4 @@
-//! Deviations in PNG, JPEG, KTX 2, DDS and HDR.
+//! Deviations in PNG, JPEG, KTX2, DDS and HDR.
 
 use super::{Change, Changed, hold};
 use crate::support::{byte_samples, memory};
@@ -134,7 +134,7 @@ fn dds() {
     hold("dds", "dds", &changes);
 }
 
-/// Adds a key/value pair to a KTX 2 file.
+/// Adds a key/value pair to a KTX2 file.
 fn with_pair(bytes: &[u8], key: &str, value: &str) -> Option<Vec<u8>> {
     const LEVELS: usize = 80;
     let word = |at: usize| bytes.get(at..at + 4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));

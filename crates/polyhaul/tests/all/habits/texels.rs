@@ -5,7 +5,7 @@ use polyhaul::Reader;
 use polyhaul::model::{Channels, Image, Samples};
 use polyhaul_testkit::random::Random;
 
-/// KTX 2 formats with the same pixels as a DDS format.
+/// KTX2 formats with the same pixels as a DDS format.
 const SAME_IN_DDS: [(u32, u32); 15] = [
     (4, 85),
     (8, 86),

@@ -1,4 +1,4 @@
-//! KTX 2.
+//! KTX2.
 
 use crate::images::textures::{encodings, load_texture, texture, written_texture};
 use crate::images::*;

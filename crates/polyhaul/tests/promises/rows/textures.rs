@@ -1,4 +1,4 @@
-//! DDS and KTX 2.
+//! DDS and KTX2.
 
 use super::made::{texture, texture_file, with_word};
 use crate::content::{Content, Reading};
