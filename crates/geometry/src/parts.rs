@@ -177,7 +177,7 @@ pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
     let groups = homes(parts).flat_map(|part| part.mesh.groups.iter().map(String::as_str));
     let vertex_groups = homes(parts).flat_map(|part| part.mesh.vertex_groups.iter().map(|group| group.name.as_str()));
     let smoothing = sum(|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()));
-    let points = ["point element (its vertex is kept)", "point elements (their vertices are kept)"];
+    let points = ["point element", "point elements"];
     let weights = ["position weight", "position weights"];
     [
         LeftOut::named("left-out-materials", ["material", "materials"], names),
@@ -192,7 +192,7 @@ pub fn homeless(parts: &[Part<'_>], materials: &[Material]) -> [LeftOut; 8] {
 }
 
 /// Nouns for the third coordinates of UVs in messages.
-pub const THIRD_COORDINATES: [&str; 2] = ["third texture coordinate", "third texture coordinates"];
+pub const THIRD_COORDINATES: [&str; 2] = ["`w` coordinate of a UV", "`w` coordinates of UVs"];
 
 /// Returns the loss of object names, for reporting.
 pub fn named(parts: &[Part<'_>]) -> LeftOut {

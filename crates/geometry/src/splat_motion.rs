@@ -15,7 +15,8 @@
 use crate::affine;
 use crate::linear::{IDENTITY64, Matrix3, determinant, dot};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
-use polyhaul_model::splats::{self, HARMONICS};
+use polyhaul_model::splats::{self, HARMONICS, REST_COLUMNS};
+use polyhaul_model::warnings::counted;
 use polyhaul_model::{Column, Mesh, Object, Scene, Values};
 use polyhaul_pipeline::arrays::{PIECE, zeroed};
 use polyhaul_pipeline::options::RunOptions;
@@ -167,9 +168,10 @@ impl SplatMotion {
         let rest = moved[ROTATIONS + SCALES..].iter().filter(|column| column.is_some()).count();
         let degree = HARMONICS.iter().position(|more| 3 * more == rest);
         let is_complete = moved[ROTATIONS + SCALES..].iter().take(rest).all(Option::is_some);
+        let found = || counted(rest as u64, REST_COLUMNS);
         let degree = degree
             .filter(|_| is_complete)
-            .ok_or_else(|| wrong(&format!("found {rest} columns `f_rest_N`; expected 0, 9, 24, 45 or 72")))?;
+            .ok_or_else(|| wrong(&format!("found {}; expected 0, 9, 24, 45 or 72", found())))?;
         Ok(MovingSplats { motion: self.clone(), pieces: pieces(moved)?, degree })
     }
 

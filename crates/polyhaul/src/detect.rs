@@ -96,8 +96,8 @@ impl Detected {
         if let Some(other) = self.other(plain)? {
             let message = format!("read as {}, but the content looks like {}", self.format.name(), other.name());
             let place = Place { file: plain.source().name().into(), ..Place::default() };
-            warnings
-                .push("other-format", Diagnostic { place, hint: Some(self.advice(other)), ..Diagnostic::new(message) });
+            let hint = Some(format!("use `--from {}`", other.name()));
+            warnings.push("other-format", Diagnostic { place, hint, ..Diagnostic::new(message) });
         }
         Ok(())
     }

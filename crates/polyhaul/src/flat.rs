@@ -123,7 +123,7 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     }
 }
 
-/// Warns about other content that cannot be converted to meshes: lights, cameras, settings, media and motion.
+/// Warns about other content that mesh formats cannot store: lights, cameras, settings, media and motion.
 fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
     let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
@@ -132,16 +132,15 @@ fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let lights = render.lights.iter().chain(&render.area_lights).map(class);
     let settings = settings.into_iter().flatten().map(class);
     let options = render.options.iter().map(|setting| render.text(setting.name));
-    let motions = [
-        "animated transform (its object keeps the transform at shutter open)",
-        "animated transforms (their objects keep the transform at shutter open)",
-    ];
     let kinds = [
         LeftOut::named("left-out-lights", ["light", "lights"], lights),
         LeftOut::named("left-out-cameras", ["camera", "cameras"], render.camera.iter().map(class)),
         LeftOut::named("left-out-settings", ["renderer setting", "renderer settings"], settings.chain(options)),
         LeftOut::named("left-out-media", ["medium", "media"], render.media.iter().map(class)),
-        LeftOut::new("left-out-motion", motions, moving as u64),
     ];
-    losses::note_dropped(", which cannot be converted to meshes", kinds, "", warnings);
+    losses::note_dropped(", which mesh formats cannot store", kinds, "", warnings);
+    let kept = if moving == 1 { "transform at shutter open was" } else { "transforms at shutter open were" };
+    let reason = format!(", which mesh formats cannot store; the {kept} kept");
+    let motion = LeftOut::new("left-out-motion", ["animated transform", "animated transforms"], moving as u64);
+    losses::note_dropped(&reason, [motion], "", warnings);
 }

@@ -97,11 +97,14 @@ impl Log<'_> {
         let channels: Vec<&str> = image.extra.iter().map(|channel| channel.name.as_str()).collect();
         let attributes = image.attributes.iter().filter(|attribute| !stores(attribute));
         let attributes: Vec<&str> = attributes.map(|attribute| attribute.name.as_str()).collect();
-        for (code, what, names) in
-            [("left-out-channels", "channels", channels), ("left-out-attributes", "attributes", attributes)]
-        {
-            let message = format!("{} cannot store these {what}: {}", self.holder, names::listed(&names));
-            self.note(code, names.len() as u64, message);
+        for (code, nouns, names) in [
+            ("left-out-channels", ["channel", "channels"], channels),
+            ("left-out-attributes", ["attribute", "attributes"], attributes),
+        ] {
+            let count = names.len() as u64;
+            let what = counted(count, nouns);
+            let message = format!("dropped {what}, which {} cannot store: {}", self.holder, names::listed(&names));
+            self.note(code, count, message);
         }
     }
 
@@ -134,7 +137,8 @@ impl Log<'_> {
 
     fn hidden(&mut self, count: u64, how: &str) {
         let pixels = counted(count, ["fully transparent pixel", "fully transparent pixels"]);
-        self.note("left-out-colors", count, format!("the colors of {pixels} became black: {} {how}", self.holder));
+        let colors = if count == 1 { "color" } else { "colors" };
+        self.note("left-out-colors", count, format!("the {colors} of {pixels} became black: {} {how}", self.holder));
     }
 
     #[cfg(feature = "exr")]

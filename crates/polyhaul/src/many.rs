@@ -166,7 +166,7 @@ fn check_object_name(name: &Path) -> Result<()> {
         return Ok(());
     }
     let message = format!("the object name `{}` is not valid as a path on Windows", place::shown(name));
-    Err(Error::new(ErrorKind::Usage, message).with_hint("rename the object, or exclude it with --include"))
+    Err(Error::new(ErrorKind::Usage, message).with_hint("rename the object, or exclude it with `--include`"))
 }
 
 /// Whether a symlink points to a folder or a device. A dangling symlink counts as a missing asset instead.

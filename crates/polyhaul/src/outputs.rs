@@ -247,7 +247,7 @@ fn requested_format(output: &Output, options: &WriteOptions) -> Result<Format> {
         (None, Output::Path(path)) => Format::of_path(path).ok_or_else(|| {
             let message = format!("cannot infer the output format from `{}`", path.display());
             Error::new(ErrorKind::Usage, message).with_hint(format!(
-                "use a name that ends in .{}, or specify the format, as in --to obj",
+                "use a name that ends in .{}, or specify the format, as in `--to obj`",
                 Format::ALL.map(Format::name).join(", .")
             ))
         }),

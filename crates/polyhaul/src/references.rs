@@ -42,7 +42,7 @@ const PLY_TEXTURE: &str = "texturefile";
 /// Options of texture maps whose value is a word.
 const WORD_OPTIONS: [&str; 3] = ["-imfchan", "-type", "-colorspace"];
 
-const COPY_HINT: &str = "use --copy-assets to copy it next to the output";
+const COPY_HINT: &str = "use `--copy-assets` to copy it next to the output";
 
 /// The kind of a reference.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl<'o> Relinker<'o> {
             }
             None if options.copy_assets => {
                 let message = "referenced files cannot be copied: the output is not a file";
-                return Err(Error::new(ErrorKind::Usage, message).with_hint("write to a file, or omit --copy-assets"));
+                return Err(Error::new(ErrorKind::Usage, message).with_hint("write to a file, or omit `--copy-assets`"));
             }
             None => None,
         };
@@ -246,7 +246,7 @@ impl<'o> Relinker<'o> {
                     let shown = file.base.join(&file.path).display().to_string();
                     Found::At(FoundAt::File { real: file.real, shown })
                 } else {
-                    Found::Outside("use --allow-outside to embed it")
+                    Found::Outside("use `--allow-outside` to embed it")
                 }
             }
             Located::Member(member) => Found::At(FoundAt::Member(member)),
@@ -264,7 +264,7 @@ impl<'o> Relinker<'o> {
         };
         if !place.allow_outside && !is_below(&file.real, &place.scene) {
             let message = format!("{} was not extracted: it is outside the scene's folder", quoted(name));
-            self.warn("uncopied-reference", message, Some("use --allow-outside to extract it too"));
+            self.warn("uncopied-reference", message, Some("use `--allow-outside` to extract it too"));
             return Ok(None);
         }
         let source = CopySource::Inner { path: file.real, allow_outside: place.allow_outside };
@@ -294,7 +294,7 @@ impl<'o> Relinker<'o> {
                 return Ok((new != name).then_some(new));
             }
             let message = format!("{} was not copied: it is outside the scene's folder", quoted(name));
-            self.warn("uncopied-reference", message, Some("use --allow-outside to copy it too"));
+            self.warn("uncopied-reference", message, Some("use `--allow-outside` to copy it too"));
         }
         self.link(place, name, &file, is_active, !self.options.copy_assets)
     }
@@ -326,7 +326,7 @@ impl<'o> Relinker<'o> {
         if is_noted && (leads_out(&new) || !file.real.starts_with(&target)) {
             // No relative path leads from a bucket to a disk or back.
             let can_lead = place::is_url(&file.real) == place::is_url(&target);
-            let more = if can_lead { ", or read the output with --allow-outside" } else { "" };
+            let more = if can_lead { ", or read the output with `--allow-outside`" } else { "" };
             let hint = format!("{COPY_HINT}{more}");
             self.warn("outside-reference", format!("{} is outside the output's folder", quoted(&new)), Some(&hint));
         }

@@ -26,7 +26,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Component, Path, PathBuf};
 
 /// Hint for reading a file outside the scene's folder.
-pub(crate) const OUTSIDE_HINT: &str = "use --allow-outside to read it";
+pub(crate) const OUTSIDE_HINT: &str = "use `--allow-outside` to read it";
 
 /// A resolved reference.
 pub(crate) struct FoundFile {

@@ -21,14 +21,14 @@ pub(crate) fn note(materials: &[Material], format: Format, output: &str, warning
         LeftOut::named(code, nouns, lost.map(|material| material.name.as_str()))
     };
     let kinds = [
-        named("left-out-culling", ["flag for backface culling", "flags for backface culling"], |m| m.single_sided),
+        named("left-out-culling", ["backface culling flag", "backface culling flags"], |m| m.single_sided),
         named("left-out-alpha-cutoffs", ["alpha cutoff", "alpha cutoffs"], |m| m.alpha_cutoff.is_some()),
         named(
             "left-out-alpha-modes",
-            ["blend mode of an opaque material", "blend modes of opaque materials"],
+            ["`BLEND` alpha mode (opacity 1, no opacity map)", "`BLEND` alpha modes (opacity 1, no opacity map)"],
             blends_opaque,
         ),
-        named("left-out-unlit", ["flag for unlit shading", "flags for unlit shading"], |m| m.unlit),
+        named("left-out-unlit", ["unlit shading flag", "unlit shading flags"], |m| m.unlit),
         named("left-out-occlusion-maps", ["occlusion map", "occlusion maps"], |m| m.maps.iter().any(is_occlusion)),
         named("left-out-extras", ["set of material extras", "sets of material extras"], |m| m.extras.is_some()),
     ];
@@ -43,7 +43,7 @@ pub(crate) fn remove_maps(materials: &mut Cow<'_, [Material]>, format: Format) {
     }
 }
 
-/// Whether an opaque material is blended, which only uses the alpha of vertex colors.
+/// Whether a material has the alpha mode `BLEND` but is opaque, so that only the alpha of vertex colors matters.
 fn blends_opaque(material: &Material) -> bool {
     material.alpha_blended == Some(true)
         && material.opacity == Some(1.0)

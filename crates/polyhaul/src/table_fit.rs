@@ -8,7 +8,7 @@ use crate::format::Format;
 use crate::loaded::Tables;
 use crate::select::{names_of, select};
 use crate::table_job::table_of;
-use polyhaul_geometry::losses::note_left_out;
+use polyhaul_geometry::losses::{LeftOut, note_dropped, note_left_out};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, try_push};
 use polyhaul_model::names::{self, VERTEX};
 use polyhaul_model::options::TableReadOptions;
@@ -79,13 +79,12 @@ fn pick_element(
         let rows = |name: &str| others().filter(|table| table.name == name).map(|table| table.row_count as u64).sum();
         let faces: u64 = rows("face");
         let edges: u64 = rows("edge");
-        let mesh_tables = others().filter(|table| table.name == "face" || table.name == "edge").count();
-        let kinds = [
-            ("left-out-faces", ["face", "faces"], faces),
-            ("left-out-lines", ["edge", "edges"], edges),
-            ("left-out-tables", ["further element", "further elements"], (others().count() - mesh_tables) as u64),
-        ];
+        let kinds = [("left-out-faces", ["face", "faces"], faces), ("left-out-lines", ["edge", "edges"], edges)];
         note_left_out(&to.title(), kinds, name, warnings);
+        let others = others().map(|table| table.name.as_str()).filter(|name| !["face", "edge"].contains(name));
+        let nouns = ["element besides `vertex`", "elements besides `vertex`"];
+        let reason = format!(", because {} stores one table", to.title());
+        note_dropped(&reason, [LeftOut::named("left-out-tables", nouns, others)], name, warnings);
         let table = tables.tables.swap_remove(place);
         tables.tables.clear();
         tables.tables.push(table);

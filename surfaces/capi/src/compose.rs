@@ -33,7 +33,7 @@ pub extern "C" fn ph_scene_set_axes(scene: Option<&mut ph_scene>, forward: ph_ax
 /// Adds a mesh to a scene; its index is the previous `mesh_count`. `keep` is PH_COPY or PH_BORROW; runs and names are
 /// always copied.
 ///
-/// Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
+/// Indices are checked when the scene is written: an index out of range fails with PH_ERROR_USAGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ph_scene_add_mesh(
     scene: Option<&mut ph_scene>,

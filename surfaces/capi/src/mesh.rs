@@ -38,7 +38,7 @@ pub struct ph_elements {
     pub corner_positions: *const u32,
     /// UV index of each corner, or PH_NONE. Null if no corner has a UV, or the domain is not PH_DOMAIN_INDEXED.
     pub corner_uvs: *const u32,
-    /// Normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
+    /// Normal index of each corner, or PH_NONE. Null if no corner has a normal, or the domain is not PH_DOMAIN_INDEXED.
     pub corner_normals: *const u32,
     /// Number of corners of all elements.
     pub corner_count: usize,
@@ -126,7 +126,8 @@ pub struct ph_mesh {
     pub groups: *const ph_string,
     /// Number of entries in `groups`.
     pub group_count: usize,
-    /// Material slot of each face, for objects with material slots: an index into `material_slots`. Null means slot 0.
+    /// Material slot of each face, for objects with material slots: an index into `material_slots` of ph_object. Null
+    /// means slot 0.
     pub face_materials: *const i32,
     /// 0 for flat faces, any other value for smooth ones. May be null.
     pub face_smooth: *const u8,

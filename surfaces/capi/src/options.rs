@@ -12,15 +12,15 @@ use std::ffi::{CString, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from threads of the
-/// job, one call at a time. `done` never decreases. A short job may not call it at all. In a conversion, the bytes read
-/// are counted.
+/// Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from the job's
+/// threads, one call at a time. `done` never decreases. A short job may not call it at all. In a conversion, the bytes
+/// read are counted.
 ///
 /// Returns 0 to continue; any other value cancels the job.
 pub type ph_progress_fn = Option<unsafe extern "C" fn(user: *mut c_void, done: u64, total: u64) -> i32>;
 
 /// Provides the files that a scene refers to, such as material libraries, included files and meshes. Called for each of
-/// them before the file system is searched, from any thread of the job.
+/// them before the file system is searched, from any of the job's threads.
 ///
 /// `name` is the name exactly as it appears in the scene, possibly malicious; it is valid until the callback returns.
 /// `answer` is zeroed except for `struct_size`, which is set.
@@ -34,17 +34,17 @@ pub type ph_resolve_fn =
 pub type ph_task_fn = Option<unsafe extern "C" fn(context: *mut c_void, index: usize)>;
 
 /// Runs `task(context, index)` on the caller's threads for every index below `count`, in any order, in parallel or
-/// sequentially, and returns when all calls have returned. A task may call the pool again.
+/// sequentially, and returns when all calls have returned. It must be reentrant: a task may call it again.
 ///
-/// Results do not depend on the number of threads. The calling thread runs the tasks that the pool skips. Calling
-/// `task` after this function has returned is harmless.
+/// If it skips tasks, the calling thread runs them. Calling `task` after it has returned has no effect on the result.
+/// Results do not depend on the number of threads.
 pub type ph_pool_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, count: usize, task: ph_task_fn, context: *mut c_void)>;
 
 /// Options for reading and writing. The end of this header lists their names, values and defaults.
 ///
 /// Functions that take `const ph_options *` accept null for the defaults. A handle can be used for any number of jobs,
-/// also in parallel; each job uses the options that apply to it. Do not change or free it during a job.
+/// even concurrently; each job uses the options that apply to it. Do not change or free it during a job.
 pub struct ph_options {
     read: ReadOptions,
     write: WriteOptions,
@@ -78,7 +78,7 @@ pub extern "C" fn ph_options_free(options: Option<Box<ph_options>>) {
 }
 
 /// Sets an option. `name` is the full name (`obj.smoothing`), the part after the dot (`smoothing`; not for `limits.`),
-/// or the alias. A name of an option for reading and of an option for writing sets both.
+/// or the alias. If an option for reading and an option for writing have the same name, both are set.
 ///
 /// Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
 /// contains the name, and the accepted values or the closest name.
@@ -217,8 +217,8 @@ pub extern "C" fn ph_cancel_new(cancel: Option<&mut MaybeUninit<*mut ph_cancel>>
     })
 }
 
-/// Sets a flag: all jobs that use it soon return PH_ERROR_CANCELLED, and leave the files that they were writing
-/// unchanged. May be called from any thread, and from a signal handler.
+/// Sets a flag: all jobs that use it soon return PH_ERROR_CANCELLED, and leave their output files unchanged. May be
+/// called from any thread, and from a signal handler.
 #[unsafe(no_mangle)]
 pub extern "C" fn ph_cancel_request(cancel: Option<&ph_cancel>) -> ph_status {
     match cancel {

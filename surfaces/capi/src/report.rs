@@ -33,13 +33,14 @@ pub struct ph_report_info {
     pub kept_warning_count: u64,
     /// Number of notes: data that users do not expect the format to store, such as materials in STL.
     pub note_count: u64,
-    /// Number of losses: data that was changed or dropped although the format can store it.
+    /// Number of losses: data that was changed or dropped and that users expect to keep.
     pub loss_count: u64,
-    /// Number of faults: violations of the format in the file.
+    /// Number of faults: violations of the file format.
     pub fault_count: u64,
 }
 
-/// A warning about data that was repaired, skipped or missing. Its strings are valid until the report is freed.
+/// A warning about data that was repaired, changed, dropped or missing. Its strings are valid until the report is
+/// freed.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct ph_warning {

@@ -93,7 +93,7 @@ pub struct ph_object {
     pub material_slots: *const u32,
     /// Number of slots.
     pub material_slot_count: usize,
-    /// The same matrix in double precision. If it is all zeros, ph_scene_add_object uses `transform`.
+    /// `transform` in double precision. If it is all zeros, ph_scene_add_object uses `transform`.
     pub exact_transform: [f64; 16],
 }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Reads up to `size` bytes into `out`. `size` is at least 64 KiB.
 ///
 /// Returns the number of bytes read, from 1 to `size`; 0 at the end of the input; or a negative number on failure,
-/// which fails the job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also
-/// PH_ERROR_HOST.
+/// which fails the job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` also fails
+/// the job with PH_ERROR_HOST.
 ///
 /// Called by one thread at a time, but not always the same one. Not called again after an error.
 pub type ph_read_fn = Option<unsafe extern "C" fn(user: *mut c_void, out: *mut c_void, size: usize) -> i64>;
@@ -28,7 +28,7 @@ pub type ph_size_fn = Option<unsafe extern "C" fn(user: *mut c_void) -> i64>;
 /// Writes up to `size` bytes of `data`.
 ///
 /// Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The bytes
-/// that were not written are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
+/// that were not written are passed again. Returning 0, or more than `size`, fails the job with PH_ERROR_HOST.
 pub type ph_write_fn = Option<unsafe extern "C" fn(user: *mut c_void, data: *const c_void, size: usize) -> i64>;
 
 /// Flushes or closes an output. Returns 0 on success, or a negative number on failure.
@@ -42,7 +42,7 @@ pub type ph_release_fn = Option<unsafe extern "C" fn(user: *mut c_void)>;
 /// An input. Set exactly one of `path`, `memory` and `read`.
 ///
 /// It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
-/// that call returns, or, in an answer of ph_resolve_fn, until `release` is called.
+/// that call returns, or, for an answer from ph_resolve_fn, until `release` is called.
 ///
 ///     ph_input input = {.struct_size = sizeof input};
 ///     input.path = "model.obj";
@@ -68,7 +68,7 @@ pub struct ph_input {
     pub release: ph_release_fn,
     /// Passed to the callbacks.
     pub user: *mut c_void,
-    /// Name of `memory` or `read` in messages. Its extension sets the format if the options do not. May be null.
+    /// Name in messages, for `memory` and `read`. Its extension sets the format if the options do not. May be null.
     pub name: *const c_char,
 }
 

@@ -38,7 +38,7 @@ impl NamedFormat {
         let name = self.extension;
         let message =
             format!("--to {name} writes a .{name} file and other files, but the output is `{}`", output.display());
-        let hint = format!("use a name that ends in .{name}, or --to {}, which writes one file", self.format.name());
+        let hint = format!("use a name that ends in .{name}, or `--to {}`, which writes one file", self.format.name());
         Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
     }
 }
@@ -87,7 +87,7 @@ pub fn of_output(path: &Path, requested: Option<NamedFormat>) -> Result<Format> 
         None if is_stream(path) => Ok(Format::Obj),
         None => {
             let message = format!("cannot infer the output format from `{}`", path.display());
-            let hint = format!("use --to FORMAT, or one of the extensions {}", extensions());
+            let hint = format!("use `--to FORMAT`, or one of the extensions {}", extensions());
             Err(Error::new(ErrorKind::Usage, message).with_hint(hint))
         }
     }

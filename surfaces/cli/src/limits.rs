@@ -94,7 +94,7 @@ fn settled(force: bool, mut measure: impl FnMut() -> Result<Ceilings>) -> Result
 /// The reason not to store the figures: later jobs would be compared with a busy machine.
 fn refusal(ceilings: &Ceilings, force: bool) -> Option<String> {
     let is_refused = !force && !ceilings.is_quiet();
-    is_refused.then(|| "the machine was busy; run again when it is idle, or use --force".to_owned())
+    is_refused.then(|| "the machine was busy; run again when it is idle, or use `--force`".to_owned())
 }
 
 /// The load of other programs: `0.9 of 2 cores`.
@@ -140,7 +140,7 @@ fn table(shown: &LimitsShown) -> String {
             text.push_str(&format!("  {name:<26}{value:>14}\n"));
         }
     }
-    let old = (age > OLD_DAYS).then(|| "these figures are old; use --again to measure again".to_owned());
+    let old = (age > OLD_DAYS).then(|| "these figures are old; use `--again` to measure again".to_owned());
     let not_kept = not_kept.as_ref().map(|why| format!("not saved: {why}"));
     for (index, note) in ceilings.notes.iter().chain(&old).chain(&not_kept).enumerate() {
         text.push_str(if index == 0 { "\n" } else { "" });
@@ -325,7 +325,7 @@ mod tests {
         };
         let old = shown(86_400, None);
         assert!(
-            old.contains("measured  1970-01-02, ") && old.contains("note: these figures are old; use --again"),
+            old.contains("measured  1970-01-02, ") && old.contains("note: these figures are old; use `--again`"),
             "{old}"
         );
         assert!(old.contains("  cached read, one core         8,500 MB/s\n"), "{old}");

@@ -59,8 +59,8 @@ pub fn none_found(inputs: &[PathBuf], args: &FindArgs) -> Error {
     let shown: Vec<_> = inputs.iter().map(|input| format!("`{}`", place::shown(input))).collect();
     let error = Error::new(ErrorKind::Usage, format!("no files found in {}", shown.join(", ")));
     error.with_hint(match (args.recursive, args.include.is_empty()) {
-        (false, _) => "use --recursive to search subfolders too",
-        (true, true) => "use --include PATTERN for files without a known extension",
+        (false, _) => "use `--recursive` to search subfolders too",
+        (true, true) => "use `--include PATTERN` for files without a known extension",
         (true, false) => "a pattern with a slash is matched against the path relative to the folder",
     })
 }

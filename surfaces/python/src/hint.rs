@@ -56,14 +56,14 @@ mod tests {
     #[test]
     fn flags_are_keywords() {
         let pairs = [
-            ("use --float-colors to keep them", "use float_colors=True to keep them"),
+            ("use `--float-colors` to keep them", "use `float_colors=True` to keep them"),
             ("use `--digits shortest` for exact numbers", "use `digits=\"shortest\"` for exact numbers"),
             ("choose one with `--element`: a, b", "choose one with `element`: a, b"),
             (
                 "without `--strict` this is a warning; `--allow left-out-uvs` accepts it",
                 "without `strict=True` this is a warning; `allow=[\"left-out-uvs\"]` accepts it",
             ),
-            ("specify the format, as in --to obj", "specify the format, as in format=\"obj\""),
+            ("specify the format, as in `--to obj`", "specify the format, as in `format=\"obj\"`"),
             ("read it with `--from ply`", "read it with `format=\"ply\"`"),
             ("pbrt --upgrade old.pbrt > new.pbrt", "pbrt --upgrade old.pbrt > new.pbrt"),
             ("write 2.5", "write 2.5"),

@@ -238,7 +238,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("left-out-texture-rotations", ["dropped rotation of a texture", "dropped rotations of textures"], Loss).but(Note, "obj pbrt geometry"),
     row("left-out-textures", ["dropped texture", "dropped textures"], Loss).but(Note, "geometry"),
     row("left-out-unlit", ["unlit material made lit", "unlit materials made lit"], Loss).but(Note, "obj pbrt geometry"),
-    row("left-out-uv-depths", ["dropped third texture coordinate", "dropped third texture coordinates"], Loss).but(Note, "stl off xyz pts pbrt glb splats"),
+    row("left-out-uv-depths", ["dropped `w` coordinate of a UV", "dropped `w` coordinates of UVs"], Loss).but(Note, "stl off xyz pts pbrt glb splats"),
     row("left-out-uvs", ["dropped UV", "dropped UVs"], Loss).but(Note, "stl xyz pts splats"),
     row("left-out-vertex-groups", ["dropped vertex group", "dropped vertex groups"], Loss).but(Note, "obj stl off xyz pts pbrt glb splats"),
     row("left-out-vertices", ["unused vertex", "unused vertices"], Loss).but(Note, "stl pbrt"),

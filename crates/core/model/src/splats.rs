@@ -16,6 +16,7 @@
 //! z forward. This module neither transforms nor rounds values; formats that pack splats do.
 
 use crate::error::{Result, try_push};
+use crate::warnings::counted;
 use crate::{Axes, Axis, Column, Mesh, Object, ObjectKind, Scalar, Scene, Values};
 
 /// The value of the constant spherical harmonic basis function: 1 / (2 √π).
@@ -61,6 +62,9 @@ pub fn are_splats(columns: &[Column]) -> bool {
     COLUMNS.iter().filter(|name| **name != "scale_2").all(has_column)
 }
 
+/// Nouns for the columns of the higher harmonics in messages.
+pub const REST_COLUMNS: [&str; 2] = ["`f_rest_N` column", "`f_rest_N` columns"];
+
 /// Explains why the `f_rest_N` columns are not complete harmonics. Returns `None` if they are complete.
 pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     let is_rest = |column: &&Column| {
@@ -69,11 +73,11 @@ pub fn harmonics_fault(columns: &[Column]) -> Option<String> {
     };
     let count = columns.iter().filter(is_rest).count();
     if !HARMONICS.into_iter().any(|others| 3 * others == count) {
-        return Some(format!("found {count} columns `f_rest_N`; expected 0, 9, 24, 45 or 72"));
+        return Some(format!("found {}; expected 0, 9, 24, 45 or 72", counted(count as u64, REST_COLUMNS)));
     }
     let has_column = |name: &String| columns.iter().any(|column| column.name == *name);
     let missing = (0..count).map(rest_name).find(|name| !has_column(name))?;
-    Some(format!("found {count} columns `f_rest_N`, but no `{missing}`"))
+    Some(format!("found {}, but no `{missing}`", counted(count as u64, REST_COLUMNS)))
 }
 
 /// Explains why columns do not describe splats. Returns `None` if they do, or if none of them is a splat column.
@@ -387,14 +391,14 @@ mod tests {
             other.vertex_columns.retain(|column| column.name != rest_name(number));
             assert!(Splats::from_mesh(&other).is_none(), "{number}");
             let fault = harmonics_fault(&other.vertex_columns).unwrap();
-            assert_eq!(fault, "found 44 columns `f_rest_N`; expected 0, 9, 24, 45 or 72");
+            assert_eq!(fault, "found 44 `f_rest_N` columns; expected 0, 9, 24, 45 or 72");
         }
         let mut other = mesh.clone();
         other.vertex_columns.iter_mut().filter(|column| column.name == "f_rest_20").for_each(|column| {
             column.name = "f_rest_45".into();
         });
         let fault = harmonics_fault(&other.vertex_columns).unwrap();
-        assert_eq!(fault, "found 45 columns `f_rest_N`, but no `f_rest_20`");
+        assert_eq!(fault, "found 45 `f_rest_N` columns, but no `f_rest_20`");
         other.vertex_columns.retain(|column| column.name != "rot_3");
         assert_eq!(column_fault(&other.vertex_columns).unwrap(), "the column `rot_3` is missing");
         assert_eq!((column_fault(&[]), are_splats(&mesh.vertex_columns)), (None, true));

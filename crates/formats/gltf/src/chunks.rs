@@ -40,7 +40,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     if number(4) != VERSION {
         return Err(unsupported_version(&format!("{}.0", number(4))));
     }
-    let reader = ChunkReader { bytes, file, end: Cell::new(u64::from(number(8))), is_longer: Cell::new(false), limits };
+    let reader = ChunkReader { bytes, file, end: Cell::new(u64::from(number(8))), exceeded: Cell::new(None), limits };
     reader.read()
 }
 
@@ -73,8 +73,8 @@ struct ChunkReader<'a, 'l> {
     file: Arc<str>,
     /// Length of the file according to the header; `u64::MAX` once the chunks exceed it.
     end: Cell<u64>,
-    /// Whether the chunks exceed the length in the header.
-    is_longer: Cell<bool>,
+    /// The length in the header, if the chunks exceed it.
+    exceeded: Cell<Option<u64>>,
     limits: &'l Limits,
 }
 
@@ -102,9 +102,12 @@ impl<'a> ChunkReader<'a, '_> {
         if kind == *BINARY {
             chunks.binary = self.binary(start, len)?;
         }
-        if self.is_longer.get() {
-            chunks.fault =
-                Some(("wrong-file-size", "the length in the header is less than the length of the chunks".into()));
+        if let Some(declared) = self.exceeded.get() {
+            let message = format!(
+                "byte 8: the header declares a length of {declared} bytes, but the chunks end at byte {}",
+                start + len
+            );
+            chunks.fault = Some(("wrong-file-size", message));
         }
         Ok(chunks)
     }
@@ -166,8 +169,7 @@ impl<'a> ChunkReader<'a, '_> {
         let end = offset + CHUNK_HEADER_BYTES as u64 + len;
         if end > self.end.get() {
             // Reading the chunk will show whether the file has these bytes.
-            self.end.set(u64::MAX);
-            self.is_longer.set(true);
+            self.exceeded.set(Some(self.end.replace(u64::MAX)));
         }
         Ok((*kind, len))
     }

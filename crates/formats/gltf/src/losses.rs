@@ -63,7 +63,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
     let comments = job.scene.comments.len() - usize::from(copyright(job.scene).is_some());
     let [properties, maps] = looks::left_out(job.materials, job.images);
     let others = [
-        ("left-out-vertices", ["vertex not used by an element", "vertices not used by an element"], loose),
+        ("left-out-vertices", ["unused vertex", "unused vertices"], loose),
         ("left-out-smoothing", SMOOTHING, sum(&|mesh| mesh.smoothing_runs.len().max(mesh.face_smooth.len()))),
         ("left-out-sharp-edges", ["sharp edge", "sharp edges"], sum(&|mesh| mesh.sharp_edges.len())),
         ("left-out-curves", ["free-form curve", "free-form curves"], sum(&|mesh| mesh.curves.len())),

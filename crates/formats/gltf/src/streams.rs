@@ -360,11 +360,12 @@ impl StreamPlanner<'_, '_, '_, '_> {
                 self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
                 continue;
             }
-            let Some(has_lists) = self.has_lists(name) else {
-                let shown = names::shown(name);
-                let message = || format!("the attribute `{shown}` was dropped: it has matrices or 32-bit integers");
-                self.log.lose_about("left-out-attributes", 1, message, Some(name))?;
-                continue;
+            let has_lists = match self.has_lists(name) {
+                Ok(has_lists) => has_lists,
+                Err(message) => {
+                    self.log.lose_about("left-out-attributes", 1, || message, Some(name))?;
+                    continue;
+                }
             };
             let layouts = self.layouts(name, if has_lists { ANY } else { &[1] }, size_of::<f32>())?;
             let plan = ColumnPlan {
@@ -379,19 +380,23 @@ impl StreamPlanner<'_, '_, '_, '_> {
         Ok(columns)
     }
 
-    /// Returns whether an attribute has several numbers per vertex; `None` if it cannot become a column.
-    fn has_lists(&self, name: &str) -> Option<bool> {
+    /// Returns whether an attribute has several numbers per vertex, or the warning if it cannot become a column.
+    fn has_lists(&self, name: &str) -> std::result::Result<bool, String> {
         let mut has_lists = false;
         for set in self.sets {
             let accessor = set.attributes.get(name).and_then(|&index| self.values.document.accessors.get(index));
             let Some(accessor) = accessor else { continue };
             has_lists |= accessor.kind != "SCALAR";
             let is_wide = accessor.component_type == crate::document::component::UNSIGNED_INT;
-            if width(&accessor.kind).is_none() || is_wide {
-                return None;
-            }
+            let reason = match (width(&accessor.kind), is_wide) {
+                (None, _) => "matrix attributes are not read",
+                (_, true) => "32-bit integer attributes are not read",
+                _ => continue,
+            };
+            let path = &set.path;
+            return Err(format!("{path}: the attribute `{}` was dropped: {reason}", names::shown(name)));
         }
-        Some(has_lists)
+        Ok(has_lists)
     }
 
     /// Counts attributes that the model cannot store: known attributes by vertex, and each attribute with an unknown

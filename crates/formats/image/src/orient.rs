@@ -128,7 +128,7 @@ pub(crate) fn settle(
         return orientation.apply(image);
     }
     let message =
-        format!("the picture is stored rotated or mirrored (EXIF orientation {number}); pixels are kept as stored");
+        format!("the image is stored rotated or mirrored (EXIF orientation {number}); pixels are kept as stored");
     let mut diagnostic = Diagnostic::of_file(file, message);
     diagnostic.hint = Some("apply the orientation with `--orient`".into());
     warnings.note_dropped(faults, "unapplied-orientation", 1, diagnostic)

@@ -147,18 +147,18 @@ pub(crate) fn note_other_pictures(
 ) -> Result<()> {
     let Texture { depth, layers, faces, .. } = *texture;
     let kinds = [
-        ("left-out-layers", layers, "layers of an array"),
-        ("left-out-faces", faces, "faces of a cube map"),
-        ("left-out-slices", depth, "slices of a volume"),
+        ("left-out-layers", layers, "array layers", ["layer was", "layers were"]),
+        ("left-out-faces", faces, "cube map faces", ["face was", "faces were"]),
+        ("left-out-slices", depth, "volume slices", ["slice was", "slices were"]),
     ];
-    for (code, count, what) in kinds {
+    for (code, count, what, words) in kinds {
         let dropped = count.saturating_sub(1) as u64;
-        let others = counted(dropped, ["other was", "others were"]);
-        let message = format!("only the first of {count} {what} was read; the {others} dropped");
+        let others = counted(dropped, words);
+        let message = format!("only the first of {count} {what} was read; {others} dropped");
         warnings.note_dropped(options.faults, code, dropped, Diagnostic::of_file(file, message))?;
     }
     let smaller = texture.levels.len().saturating_sub(1);
-    let what = counted(smaller as u64, ["smaller one was skipped", "smaller ones were skipped"]);
-    let message = format!("only the largest level was read; {what}");
+    let what = counted(smaller as u64, ["smaller level was skipped", "smaller levels were skipped"]);
+    let message = format!("only the largest mip level was read; {what}");
     warnings.note_dropped(options.faults, "left-out-levels", smaller as u64, Diagnostic::of_file(file, message))
 }

@@ -31,8 +31,8 @@ pub(super) enum OffFault {
     Index(i64),
     /// A face without vertices.
     Short,
-    /// An integer written as a decimal.
-    Decimal,
+    /// An integer written as a decimal, with its value.
+    Decimal(i64),
     /// Extra values at the end of a row, with their number and whether the row is a vertex.
     Extra { count: u64, is_vertex: bool },
     /// The first face color in a chunk, which is dropped.
@@ -60,7 +60,7 @@ impl OffFault {
             OffFault::Index(_) => Some(0),
             OffFault::Short => Some(1),
             OffFault::Extra { .. } => Some(2),
-            OffFault::Decimal => Some(3),
+            OffFault::Decimal(_) => Some(3),
             OffFault::Skipped(_) => Some(4),
             OffFault::Wrong(_) | OffFault::Corners(_) | OffFault::Color | OffFault::Data => None,
         }
@@ -73,7 +73,7 @@ impl OffFault {
             OffFault::Index(_) => "index-out-of-range",
             OffFault::Short => "short-face",
             OffFault::Extra { .. } => "extra-value",
-            OffFault::Decimal => "decimal-integer",
+            OffFault::Decimal(_) => "decimal-integer",
             OffFault::Color => "left-out-face-colors",
             OffFault::Data => "extra-data",
         }
@@ -84,7 +84,7 @@ impl OffFault {
         match self {
             OffFault::Wrong(_) | OffFault::Corners(_) => true,
             OffFault::Index(_) | OffFault::Skipped(_) => faults.raises(),
-            OffFault::Short | OffFault::Decimal | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => {
+            OffFault::Short | OffFault::Decimal(_) | OffFault::Extra { .. } | OffFault::Color | OffFault::Data => {
                 faults.refuses(self.code())
             }
         }
@@ -151,9 +151,11 @@ impl OffFlaw {
                 let message = format!("dropped {values} after the indices of face {row}");
                 with(message, expected("a color of up to 4 values"))
             }
-            OffFault::Decimal => Diagnostic::new(format!("face {row}: an integer is written as a decimal")),
+            OffFault::Decimal(value) => {
+                Diagnostic::new(format!("face {row}: an integer is written as a decimal; read as {value}"))
+            }
             OffFault::Color => Diagnostic::new("the colors of faces were dropped"),
-            OffFault::Data => Diagnostic::new("extra data after the last row"),
+            OffFault::Data => Diagnostic::new("extra data after the last row was ignored"),
         }
     }
 
@@ -164,7 +166,7 @@ impl OffFlaw {
             OffFault::Corners(_) => Err(too_many(said)),
             OffFault::Index(_) | OffFault::Skipped(_) => warnings.broken(faults, self.what.code(), said),
             OffFault::Color => warnings.note_dropped(faults, self.what.code(), 1, said),
-            OffFault::Short | OffFault::Decimal | OffFault::Extra { .. } | OffFault::Data => {
+            OffFault::Short | OffFault::Decimal(_) | OffFault::Extra { .. } | OffFault::Data => {
                 warnings.note(faults, self.what.code(), said)
             }
         }

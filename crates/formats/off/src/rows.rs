@@ -458,8 +458,9 @@ impl OffRows {
         let Some(value) = number::f64(text).filter(|value| value.fract() == 0.0 && value.abs() <= MAX) else {
             return Ok(None);
         };
-        self.flaw(chunk, OffFault::Decimal, word.clone(), row)?;
-        Ok(Some(value as i64))
+        let integer = value as i64;
+        self.flaw(chunk, OffFault::Decimal(integer), word.clone(), row)?;
+        Ok(Some(integer))
     }
 
     /// Parses the color after the indices of a face. Returns `false` if a word is not a number, which makes the line

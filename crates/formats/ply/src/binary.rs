@@ -14,7 +14,7 @@ use polyhaul_bytes::{DecodeAhead, Source};
 use polyhaul_model::NONE;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, planted, try_copy, try_push};
 use polyhaul_model::names;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::arrays::{grow_exact, partition_point};
 use polyhaul_pipeline::feed::{Feed, FeedPart};
 use polyhaul_pipeline::job::ChunkJob;
@@ -226,8 +226,8 @@ impl PlyReader<'_, '_> {
 
 /// Creates the warning about `extra` bytes after the last row.
 pub(super) fn extra_data(extra: u64, place: Place) -> Diagnostic {
-    let plural = if extra == 1 { "" } else { "s" };
-    Diagnostic { place, ..Diagnostic::new(format!("{extra} extra byte{plural} after the last row")) }
+    let words = ["extra byte after the last row was ignored", "extra bytes after the last row were ignored"];
+    Diagnostic { place, ..Diagnostic::new(counted(extra, words)) }
 }
 
 /// Returns the list counts of the row at `at`, if it is short enough and complete.

@@ -159,7 +159,7 @@ fn note_unusable(header: &PlyHeader, options: &ParseOptions, warnings: &mut Warn
                     ("odd-property", message)
                 }
                 Some(property) if !CORNERS[..2].contains(&property.name.as_str()) => {
-                    let message = format!("`{}` was read as the list of corners", property.name);
+                    let message = format!("nonstandard list name `{}`; read as `vertex_indices`", property.name);
                     ("odd-property", message)
                 }
                 Some(_) => continue,

@@ -16,7 +16,7 @@ use super::lines::{PlyDecimals, PlyLines, PlyLinesOrder, PlyLinesParsed, PlyNumb
 use super::rows::{PlyOutcome, PlyRowsTarget};
 use super::sink::{Flaw, PlyScratch, PlySinkBlock, SinkFound};
 use super::words;
-use super::words::{Fed, words};
+use super::words::{Fed, whole, words};
 use damaged::PlyDamage;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::NONE;
@@ -686,8 +686,11 @@ impl PlyTextJob<'_, '_> {
         let PlyDecimals { count, first: Some(word) } = slot.parsed.decimals.clone() else { return };
         state.decimals.0 += count;
         state.decimals.1.get_or_insert_with(|| {
+            let value = slot.text.padded().get(word.clone()).and_then(whole);
+            let read = value.map_or_else(String::new, |value| format!("; read as {value}"));
             let (place, excerpt) = self.placed(slot, word);
-            Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new("an integer is written as a decimal") }
+            let message = format!("an integer is written as a decimal{read}");
+            Diagnostic { place, excerpt: Some(excerpt), ..Diagnostic::new(message) }
         });
     }
 
@@ -701,7 +704,9 @@ impl PlyTextJob<'_, '_> {
         let hint = state.wide_line.as_ref().map(|wide| wide.why.clone());
         let shares_lines = state.serial.as_ref().is_some_and(|serial| serial.has_shared_line);
         let is_misread = hint.is_some() && (self.rows_of == RowsOf::Words || shares_lines);
-        let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new("extra data after the last row") };
+        let outcome = if is_misread { "" } else { " was ignored" };
+        let message = format!("extra data after the last row{outcome}");
+        let diagnostic = Diagnostic { place, excerpt, hint, ..Diagnostic::new(message) };
         if is_misread {
             // The values of a line were parsed as several rows, and some values are left over.
             return Err(diagnostic.into_error(ErrorKind::Malformed));

@@ -126,7 +126,7 @@ fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result
 }
 
 /// Parses an integer written as a decimal, as some programs write colors: `255.0`, `2.55e2`.
-fn whole(word: &[u8]) -> Option<i64> {
+pub(super) fn whole(word: &[u8]) -> Option<i64> {
     const MAX: f64 = 9_007_199_254_740_992.0;
     let value = number::f64(word)?;
     (value.fract() == 0.0 && value.abs() <= MAX).then_some(value as i64)

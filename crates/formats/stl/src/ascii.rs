@@ -396,7 +396,7 @@ impl StlTextState {
         match self.solids.last_mut().filter(|last| last.first == first) {
             // The next solid replaces an empty solid. Otherwise, a small file could declare very many solids.
             Some(last) => {
-                let message = format!("empty solid `{}` before this one was dropped", names::shown(&last.name));
+                let message = format!("the empty solid `{}` before this one was dropped", names::shown(&last.name));
                 let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
                 self.warnings.push("empty-solid", diagnostic);
                 last.name = name;

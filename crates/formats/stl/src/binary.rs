@@ -202,7 +202,7 @@ fn settle(
         let diagnostic = Diagnostic::at(name, start - size_of::<u32>() as u64, message);
         warnings.broken(options.faults, "wrong-count", diagnostic)?;
     } else if bytes > count * facet_bytes {
-        let message = format!("extra data after the {count} triangles that the header declares");
+        let message = format!("extra data after the {count} triangles that the header declares was ignored");
         warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
     }
     Ok(facet_count.min(count))

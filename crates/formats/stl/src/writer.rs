@@ -67,7 +67,7 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let normals = if is_blenders { ["normal", "normals"] } else { ["vertex normal", "vertex normals"] };
     let comments = job.scene.infos.len() + job.scene.comments.len().saturating_sub(1);
     let others = [
-        ("left-out-vertices", ["vertex not used by a face", "vertices not used by a face"], loose),
+        ("left-out-vertices", ["unused vertex", "unused vertices"], loose),
         ("left-out-uvs", ["UV", "UVs"], sum(&|mesh| mesh.uvs.len())),
         ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
         ("left-out-normals", normals, sum(&by_corner)),

@@ -113,9 +113,10 @@ impl<'a> Points<'a> {
             ("left-out-columns", ["column", "columns"], columns.saturating_sub(self.columns as u64)),
         ];
         let name = self.format.name().to_uppercase();
-        let named = [named(parts), LeftOut { nouns: ["further table", "further tables"], ..tables(scene) }];
-        let left_out = homeless(parts, materials).into_iter().chain(named).chain(others.map(LeftOut::from));
+        let left_out = homeless(parts, materials).into_iter().chain([named(parts)]).chain(others.map(LeftOut::from));
         note_left_out(&name, left_out, output, warnings);
+        let tables = LeftOut { nouns: ["other table", "other tables"], ..tables(scene) };
+        note_dropped(&format!(", because {name} stores one table"), [tables], output, warnings);
         note_dropped(&format!(", which polyhaul does not write to {name}"), unwritten, output, warnings);
         if has_colors {
             ByteColors::from_meshes(homes(parts).map(|part| part.mesh)).note(&name, output, warnings);

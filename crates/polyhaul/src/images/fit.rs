@@ -32,7 +32,7 @@ pub(super) fn fit<'a>(
     let mut image = Cow::Borrowed(image);
     if held.channels != image.channels {
         if !held.channels.has_alpha() && !is_opaque(&image) {
-            log.note("left-out-alpha", 1, format!("{title} cannot store alpha; it was dropped"));
+            log.note("left-out-alpha", 1, format!("dropped the alpha channel, which {title} cannot store"));
         }
         image = Cow::Owned(with_channels(&image, held.channels, run)?);
     }

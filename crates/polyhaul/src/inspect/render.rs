@@ -10,6 +10,7 @@ use crate::options::ReadOptions;
 use crate::paths::slashed;
 use crate::read_job::{FileSum, SceneFiles};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
+use polyhaul_model::names;
 use polyhaul_model::render::{Entity, ParameterValues, Render, Shape};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Mesh, Scene};
@@ -120,10 +121,10 @@ impl RenderInventory {
         let folders = seen.folders.iter().map(|folder| slashed(folder)).filter(|folder| folder.is_relative());
         let Some(mut search) = Search::new(near, file, folders, options)? else { return Ok(()) };
         if seen.meshes.is_none() {
-            let looked = search.look_for(&mesh_files(render)?, MESH, warnings)?;
+            let looked = search.look_for(&mesh_files(render)?, MESH, &String::new, warnings)?;
             self.files.push(FileSummary::looked("ply", &looked));
         }
-        let looked = search.look_for(&self.texture_files, TEXTURE, warnings)?;
+        let looked = search.look_for(&self.texture_files, TEXTURE, &|| nameless_owner(render), warnings)?;
         self.files.push(FileSummary::looked("texture", &looked));
         self.missing_textures = looked.missing;
         self.outside_textures = looked.outside;
@@ -250,6 +251,22 @@ fn texture_files(render: &Render) -> Result<Vec<String>> {
     let patches = render.shapes().filter(|shape| shape.class() == "bilinearmesh");
     let emitted = patches.filter_map(|shape| shape.parameters().string("emissionfilename"));
     each_once(textures.chain(lights).chain(materials).chain(emitted))
+}
+
+/// Describes the first texture, light, material or shape whose image file has an empty name, for messages.
+fn nameless_owner(render: &Render) -> String {
+    let is_nameless = |entity: &Entity, name: &str| render.parameters(entity).string(name) == Some("");
+    let shown = |entity: &Entity| names::shown(render.text(entity.name)).into_owned();
+    if let Some(texture) = render.textures.iter().find(|texture| is_nameless(&texture.entity, "filename")) {
+        return format!(" `{}`", shown(&texture.entity));
+    }
+    if let Some(light) = render.lights.iter().chain(&render.area_lights).find(|light| is_nameless(light, "filename")) {
+        return format!(" of light `{}`", shown(light));
+    }
+    if let Some(material) = render.materials.iter().find(|material| is_nameless(&material.entity, "normalmap")) {
+        return format!(" of material `{}`", shown(&material.entity));
+    }
+    " of shape `bilinearmesh`".to_owned()
 }
 
 /// Mesh files of shapes, sorted and without duplicates.

@@ -111,11 +111,18 @@ impl<'o> Search<'o> {
         Ok(Some(Search { near, resolver, folders, left, options, file, letter_case, other_name: None }))
     }
 
-    /// Looks up files, and warns about those that cannot be read.
-    pub(super) fn look_for(&mut self, names: &[String], kind: TextureKind, warnings: &mut Warnings) -> Result<Looked> {
+    /// Looks up files, and warns about those that cannot be read. `nameless` describes the owner of an empty name.
+    pub(super) fn look_for(
+        &mut self,
+        names: &[String],
+        kind: TextureKind,
+        nameless: &dyn Fn() -> String,
+        warnings: &mut Warnings,
+    ) -> Result<Looked> {
         let mut looked = Looked::default();
         for name in names {
-            match self.check(name, kind, String::new, warnings)? {
+            let of = || if name.is_empty() { nameless() } else { String::new() };
+            match self.check(name, kind, of, warnings)? {
                 FoundTextures::There(bytes) => {
                     looked.count += 1;
                     looked.bytes = looked.bytes.saturating_add(bytes);
@@ -151,7 +158,9 @@ impl<'o> Search<'o> {
             FoundTextures::Outside => (outside, format!("{what} `{shown}`{} is outside the scene's folder", of())),
             FoundTextures::Missing => (missing, format!("{what} `{shown}`{} does not exist", of())),
             FoundTextures::Irregular if name.is_empty() => {
-                (irregular, format!("a {what}{} has an empty file name", of()))
+                let owner = of();
+                let article = if owner.is_empty() { "a" } else { "the" };
+                (irregular, format!("{article} {what}{owner} has an empty file name"))
             }
             FoundTextures::Irregular => (irregular, format!("{what} `{shown}`{} is not a regular file", of())),
             FoundTextures::Unknown => {

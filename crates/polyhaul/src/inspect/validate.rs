@@ -119,7 +119,7 @@ fn check_splats(scene: &Scene, file: &str, options: &ReadOptions, warnings: &mut
         let broken = splat_shape::broken(mesh, HARMONICS.len() - 1, &options.run)?;
         let Some(BrokenSplat { splat, column }) = broken.first() else { continue };
         let what = counted(broken.len() as u64, ["splat has a value", "splats have values"]);
-        let message = format!("{what} that no splat format can store: first `{column}` of splat {splat}");
+        let message = format!("{what} that no splat format can store (first: `{column}` of splat {splat})");
         warnings.push_many("broken-splats", broken.len() as u64, complaint(message, file));
     }
     Ok(())

@@ -58,8 +58,10 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
 /// Warns that material definitions are dropped, because a stream has no second file for the library.
 fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) {
     let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
-    let materials = counted(count, ["material was", "materials were"]);
-    let message = format!("no material library is written to standard output or a file object: {materials} dropped");
+    let materials = counted(count, ["material", "materials"]);
+    let message = format!(
+        "dropped {materials}: a material library cannot be written next to standard output or another stream"
+    );
     let hint = Some("write to a file: the material library is written next to it".to_owned());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });

@@ -333,7 +333,7 @@ fn files_hold_images_of_other_folders_that_may_be_read() {
     let report = Reader::new(&scene).convert(Writer::new(folder.join("models/c.glb"))).unwrap();
     let hints: Vec<_> =
         report.warnings.kept().iter().filter_map(|warning| warning.diagnostic.hint.as_deref()).collect();
-    assert!(hints.contains(&"use --allow-outside to embed it"), "{hints:?}");
+    assert!(hints.contains(&"use `--allow-outside` to embed it"), "{hints:?}");
 }
 
 #[test]

@@ -24,12 +24,12 @@ const PAGE: &str = "../docs/guide/messages.md";
 const INTRODUCTION: &str = "\
 # Messages
 
-An example of every kind of warning, and the errors that the test data causes, which stop a read by default. With
-`--on-error warn`, and in `validate`, most of these errors are warnings with the same text. [Losses](losses.md) lists all
-kinds of warnings and explains severities.
+This page shows an example of every kind of warning, and the errors that reading the test data produces. These errors
+stop the read by default; with `--on-error warn`, and in `validate`, most of them are reported as warnings with the same
+text. [Losses](losses.md) lists all kinds of warnings and explains severities.
 
-An input in the tables is a file in `testdata`, or one described at the end of this page; `→ ply` means that it was
-converted to that format, and `→ preview` that a picture of it was drawn. This page is generated
+An input in the tables is a file in `testdata`, or is described at the end of this page; `→ ply` means that it was
+converted to that format, and `→ preview` that a preview of it was drawn. This page is generated
 (`cargo xtask option-page`).
 
 ";
@@ -454,7 +454,12 @@ fn descriptions() -> Vec<(String, String)> {
         texts.push(((*name).to_owned(), format!(": `{file}` with `{}` at byte {offset}", bytes.escape_ascii())));
     }
     for InFolder { files, options, .. } in IN_FOLDER {
-        let options: String = options.iter().map(|(name, value)| format!(", `{name}` = `{value}`")).collect();
+        let options: Vec<String> = options.iter().map(|(name, value)| format!("`{name} = {value}`")).collect();
+        let options = match &options[..] {
+            [] => String::new(),
+            [option] => format!(", with the option {option}"),
+            options => format!(", with the options {}", options.join(" and ")),
+        };
         let contents: Vec<String> = files.iter().map(|(name, content)| format!("{name}:\n{content}")).collect();
         texts.push((files[0].0.to_owned(), options + &block(&contents.join("\n"))));
     }

@@ -88,13 +88,13 @@ fn incomplete_harmonics_are_refused_everywhere() {
     for name in ["f_rest_44", "f_rest_20", "f_rest_0"] {
         let mut scene = scene(5, 3);
         remove(&mut scene, name);
-        cases.push((scene, "found 44 columns `f_rest_N`; expected 0, 9, 24, 45 or 72"));
+        cases.push((scene, "found 44 `f_rest_N` columns; expected 0, 9, 24, 45 or 72"));
     }
     let mut renamed = scene(5, 1);
     renamed.meshes[0].vertex_columns.iter_mut().filter(|column| column.name == "f_rest_4").for_each(|column| {
         column.name = "f_rest_9".into();
     });
-    cases.push((renamed, "found 9 columns `f_rest_N`, but no `f_rest_4`"));
+    cases.push((renamed, "found 9 `f_rest_N` columns, but no `f_rest_4`"));
     for (scene, expected) in cases {
         for format in TARGETS {
             let error = refused(&scene, format);

@@ -93,7 +93,7 @@ impl StyleArgs {
                 "--lazy keeps meshes in their files, which only pbrt can refer to, but the output format is {}",
                 to.name()
             );
-            let hint = "remove --lazy, or write pbrt: use an output name ending in .pbrt, or --to pbrt";
+            let hint = "remove `--lazy`, or write pbrt: use an output name ending in .pbrt, or `--to pbrt`";
             return Err(Error::new(ErrorKind::Usage, message).with_hint(hint));
         }
         if options.pbrt.meshes == PbrtMeshes::Inline {

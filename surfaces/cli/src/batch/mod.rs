@@ -187,7 +187,7 @@ fn usage(message: impl Into<String>, hint: &str) -> Error {
 fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
     let Some(to) = args.style.to else {
-        return Err(usage("the output format is missing", "use --to FORMAT, or `to` in the job file"));
+        return Err(usage("the output format is missing", "use `--to FORMAT`, or `to` in the job file"));
     };
     if args.inputs.iter().any(|input| format::is_stream(input)) {
         return Err(usage(
@@ -305,7 +305,7 @@ fn plan(args: &BatchArgs, output: &Path, to: Format) -> Result<Plan> {
         return Err(many::none_found(&args.inputs, &args.find));
     }
     let names = plan.check_names(|asset| output_path(args, asset), "would be written to the same file");
-    names.map_err(|error| error.with_hint("use --full-names, which keeps the inputs' extensions"))?;
+    names.map_err(|error| error.with_hint("use `--full-names`, which keeps the inputs' extensions"))?;
     plan.check_sources(output, |asset| output_path(args, asset))?;
     Ok(plan)
 }
@@ -524,7 +524,7 @@ fn finish(session: &Session, details: BatchDetails, error: Option<Error>) -> u8 
         for (count, what) in [
             (failed, "failed"),
             (skipped as u64, "already done"),
-            (skipped_failed as u64, "failed before (use --retry-failed)"),
+            (skipped_failed as u64, "failed before (use `--retry-failed`)"),
             (pruned as u64, "gone and removed"),
         ] {
             if count > 0 {

@@ -136,7 +136,7 @@ fn outputs(args: &ConvertArgs) -> Result<Vec<(PathBuf, PathBuf, Format)>> {
     }
     let Some(to) = args.style.to else {
         let error = usage(format!("cannot infer the output format for the folder `{}`", folder.display()));
-        return Err(error.with_hint("use --to FORMAT"));
+        return Err(error.with_hint("use `--to FORMAT`"));
     };
     format::check_written(to.format)?;
     let find = args.many.find.options()?.with_exclude(folder);

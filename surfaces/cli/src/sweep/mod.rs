@@ -253,7 +253,7 @@ fn text(results: &SweepFound) -> String {
     let mut text = table::table(&results.sweep);
     if let Some((folder, bytes, _)) = results.cache.as_ref().filter(|cache| cache.1 > 0) {
         let folder = human::safe(&folder.display().to_string());
-        text += &format!("compressed copies use {} in {folder}; use --forget to delete them\n", human::bytes(*bytes));
+        text += &format!("compressed copies use {} in {folder}; use `--forget` to delete them\n", human::bytes(*bytes));
     }
     if !results.has_ceilings {
         text += "run `polyhaul limits` once to get predictions next to measured times\n";

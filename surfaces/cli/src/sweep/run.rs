@@ -146,7 +146,7 @@ impl Run<'_> {
             None if is_stopped => "skipped: interrupted".into(),
             None if !has_time => {
                 let long = if expected >= 1.0 { format!(" (estimated: {expected:.0} s)") } else { String::new() };
-                format!("skipped: not enough time left of --time-limit{long}")
+                format!("skipped: not enough time left of `--time-limit`{long}")
             }
             Some(first) if !has_time || *first <= min_seconds * DECIDED => return false,
             Some(_) if is_stopped => format!("interrupted after {} of {rounds} rounds", times.len()),
@@ -215,8 +215,7 @@ impl Run<'_> {
         };
         let message = format!("the copy stored as {} does not match the asset: {wrong}", variant.stored.name);
         let error = Error::new(ErrorKind::Usage, message);
-        Err(error
-            .with_hint("if the asset has not changed during the sweep, use --codecs as-is to sweep it without copies"))
+        Err(error.with_hint("if the asset did not change during the sweep, use `--codecs as-is` to skip copies"))
     }
 }
 
@@ -327,7 +326,7 @@ mod tests {
         let mut run = Run { plan: &plan, cells: plan.predict(), visited: 0, is_interrupted: false };
         // 5,500 bytes at 100 bytes per second.
         assert!(!run.needs_load(0, &[]) && !run.is_interrupted);
-        let note = "skipped: not enough time left of --time-limit (estimated: 55 s)";
+        let note = "skipped: not enough time left of `--time-limit` (estimated: 55 s)";
         assert_eq!(run.cells[0].note.as_deref(), Some(note));
     }
 

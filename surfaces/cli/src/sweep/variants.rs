@@ -55,7 +55,7 @@ impl Cache {
     pub fn new(requested: Option<&Path>) -> Result<Cache> {
         let folder = requested.map(Path::to_path_buf).or_else(measure::caches).ok_or_else(|| {
             let error = Error::new(ErrorKind::Usage, "no cache folder is set in the environment");
-            error.with_hint("use --cache FOLDER")
+            error.with_hint("use `--cache FOLDER`")
         })?;
         Ok(Cache(folder.join(FOLDER)))
     }
@@ -210,7 +210,7 @@ fn take(folder: &Path, main: &Path) -> Result<()> {
         return Err(io("create the folder", folder, error));
     }
     let message = format!("{} exists but was not created by polyhaul", folder.display());
-    Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use --cache FOLDER"))
+    Err(Error::new(ErrorKind::Usage, message).with_hint("move it, or use `--cache FOLDER`"))
 }
 
 /// The current sizes of copies, one per line; `-` for a missing copy.
@@ -255,7 +255,7 @@ fn make(
 fn explained(error: Error, asset: &Asset) -> Error {
     match error.io_error().map(std::io::Error::kind) {
         Some(IoErrorKind::StorageFull | IoErrorKind::QuotaExceeded) => error.with_hint(format!(
-            "copies of this asset take up to {} each; use --cache for another disk, or --codecs for fewer copies",
+            "copies of this asset take up to {} each; use `--cache` for another disk, or `--codecs` for fewer copies",
             crate::human::bytes(asset.bytes())
         )),
         _ => error,

@@ -123,7 +123,7 @@ fn explain(failure: Failure, args: &WatchArgs) -> Failed {
         }
         Failure::Forbidden(error) => {
             let error = Error::new(ErrorKind::Unsupported, format!("this system does not allow tracing: {error}"));
-            let hint = "in a container, start it with --cap-add SYS_PTRACE; elsewhere, check that \
+            let hint = "in a container, start it with `--cap-add SYS_PTRACE`; elsewhere, check that \
                         /proc/sys/kernel/yama/ptrace_scope is 0 or 1";
             (error.with_hint(hint), FAILED)
         }

@@ -38,7 +38,7 @@ fn failed_rows_decide_about_the_exit_code_until_they_are_gone() {
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out, "--to", "ply"][..], more].concat());
     // All assets failed, in this run or an earlier one.
     batch(&[]).expect(1);
-    assert!(batch(&[]).expect(1).stderr.contains("1 failed before (use --retry-failed)"));
+    assert!(batch(&[]).expect(1).stderr.contains("1 failed before (use `--retry-failed`)"));
     folder.file("in/a.obj", TRIANGLE);
     batch(&[]).expect(3);
     batch(&["--retry-failed"]).expect(3);

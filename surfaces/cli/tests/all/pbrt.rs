@@ -68,14 +68,14 @@ fn references_are_found_from_the_new_place() {
     for lazy in [&["--lazy"][..], &[]] {
         let ran = run(&[&["convert", &scene, &out], lazy].concat()).expect(0);
         says(&ran, &["outside-reference", "`../s/tex.png` is outside the output's folder"]);
-        says(&ran, &["use --copy-assets", "--allow-outside"]);
+        says(&ran, &["use `--copy-assets`", "--allow-outside"]);
     }
     let text = fs::read_to_string(&out).unwrap();
     assert_eq!(names(&text), ["out.exr", "../s/tex.png", "../s/m.ply", "../s/sub/n.ply"]);
     assert!(text.contains("\"spectrum eta\" \"metal-Cu-eta\""), "{text}");
     says(
         &run(&["info", &out]).expect(0),
-        &["missing-mesh", "is outside the scene's folder", "use --allow-outside to read it"],
+        &["missing-mesh", "is outside the scene's folder", "use `--allow-outside` to read it"],
     );
     assert_eq!(run(&["info", "--json", "--allow-outside", &out]).expect(0).json()["render"]["unread_meshes"], 0);
 }
@@ -255,12 +255,12 @@ fn assets_are_copied_on_request() {
     assert_eq!((&value["copied_files"], &value["copied_bytes"]), (&0.into(), &0.into()));
     assert_eq!(run(&["info", "--json", &out]).expect(0).json()["warnings"]["total"], 0);
     let ran = run(&["convert", &scene, "-", "--to", "pbrt", "--copy-assets"]).expect(2);
-    says(&ran, &["cannot be copied", "omit --copy-assets"]);
+    says(&ran, &["cannot be copied", "omit `--copy-assets`"]);
     // A file outside the folder is copied only on request, and the warning is an error with --strict.
     let outside =
         folder.file("s/sub/c.pbrt", "WorldBegin\nLightSource \"infinite\" \"string filename\" \"../tex.png\"\n");
     let ran = run(&["convert", &outside, &folder.path("out/c.pbrt"), "--copy-assets"]).expect(0);
-    says(&ran, &["uncopied-reference", "`../tex.png` was not copied", "use --allow-outside"]);
+    says(&ran, &["uncopied-reference", "`../tex.png` was not copied", "use `--allow-outside`"]);
     let ran = run(&["convert", &outside, &folder.path("out/d.pbrt"), "--strict"]).expect(1);
     says(&ran, &["is outside the output's folder", "--copy-assets", "without `--strict`"]);
     assert!(!fs::exists(folder.path("out/d.pbrt")).unwrap());

@@ -101,7 +101,7 @@ fn refusals_say_what_would_help() {
     let folder = Folder::new("usage-refusals");
     let scene = folder.file("a.obj", SOUND);
     let ran = run(&["convert", &scene, &folder.path("a.docx")]).expect(2);
-    assert!(ran.stderr.contains("help: use --to FORMAT, or one of the extensions .obj, .ply, .stl, "), "{ran:?}");
+    assert!(ran.stderr.contains("help: use `--to FORMAT`, or one of the extensions .obj, .ply, .stl, "), "{ran:?}");
     let ran = run(&["convert", &scene, &folder.path("b.obj"), "--up-axis", "-Z"]).expect(2);
     assert!(ran.stderr.contains("help: with up_axis -Z, use for example forward_axis Y"), "{ran:?}");
     assert_eq!(folder.names(), ["a.obj"]);

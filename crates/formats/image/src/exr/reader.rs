@@ -191,8 +191,8 @@ fn note_losses(
         note("left-out-parts", others().count() as u64, message)?;
     }
     let levels = part.small_levels();
-    let what = counted(levels, ["smaller one was skipped", "smaller ones were skipped"]);
-    note("left-out-levels", levels, format!("only the largest level was read; {what}"))?;
+    let what = counted(levels, ["smaller level was skipped", "smaller levels were skipped"]);
+    note("left-out-levels", levels, format!("only the largest mip level was read; {what}"))?;
     let is_enlarged = |(number, channel): &(usize, &ExrChannel)| {
         let is_chroma = picture.colors.chroma.is_some_and(|chroma| chroma.contains(number));
         picture.is_read[*number] && channel.sampling != [1, 1] && !is_chroma

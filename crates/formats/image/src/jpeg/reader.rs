@@ -132,9 +132,9 @@ impl JpegDecoder<'_, '_> {
         color::keep(image, profile, file, faults, self.warnings)?;
         orient::settle(image, self.markers.orientation, self.orient, file, faults, self.warnings)?;
         let others = self.markers.pictures.saturating_sub(1);
-        let dropped = counted(others, ["other was", "others were"]);
+        let dropped = counted(others, ["image was", "images were"]);
         let message =
-            format!("only the first of {} pictures in the file was read; the {dropped} dropped", self.markers.pictures);
+            format!("only the first of {} images in the file was read; {dropped} dropped", self.markers.pictures);
         let first = Diagnostic::at(file, self.segments.reader.offset(), message);
         self.warnings.note_dropped(faults, "left-out-frames", others, first)
     }

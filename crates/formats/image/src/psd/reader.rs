@@ -19,7 +19,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let mut header = header::read(&mut pieces, &options.limits)?;
     let channel_count = header.colors.count() + usize::from(header.has_alpha);
     if !header.has_merged {
-        let message = "the document was saved without a merged image; the stored picture does not show its layers";
+        let message = "the document was saved without a merged image; the stored image does not show its layers";
         let mut missing = Diagnostic::of_file(&pieces.file, message);
         missing.hint = Some("save it with Maximize Compatibility turned on".into());
         warnings.note_dropped(options.faults, "missing-merged-image", 1, missing)?;

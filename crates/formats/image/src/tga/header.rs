@@ -209,8 +209,12 @@ impl TgaRaw<'_> {
             (false, 24) => PixelsStored::Bgr8,
             (false, 32) => PixelsStored::Bgra8,
             (is_gray, bits) => {
-                let (what, depths) = if is_gray { ("gray", "8 or 16") } else { ("color", "15, 16, 24 or 32") };
-                return Err(self.fault(at, format!("invalid {what} depth of {bits} bits; expected {depths}")));
+                let (what, depths) = match (is_gray, at) {
+                    (true, _) => ("gray depth", "8 or 16"),
+                    (false, 7) => ("color map entry size", "15, 16, 24 or 32"),
+                    (false, _) => ("color depth", "15, 16, 24 or 32"),
+                };
+                return Err(self.fault(at, format!("invalid {what} of {bits} bits; expected {depths}")));
             }
         })
     }

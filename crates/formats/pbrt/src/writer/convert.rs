@@ -99,7 +99,7 @@ fn note(scene: &Scene, run: &RunOptions, warnings: &mut Warnings) -> Result<()> 
         ("left-out-lines", ["line", "lines"], sum(|mesh| mesh.lines.len())),
         ("left-out-points", ["point", "points"], sum(|mesh| mesh.points.len())),
         ("left-out-curves", ["free-form curve", "free-form curves"], sum(|mesh| mesh.curves.len())),
-        ("left-out-vertices", ["vertex not used by a face", "vertices not used by a face"], loose),
+        ("left-out-vertices", ["unused vertex", "unused vertices"], loose),
         (
             "left-out-smoothing",
             ["smoothing setting", "smoothing settings"],
@@ -202,16 +202,16 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Warns about texture maps that pbrt materials cannot use.
+    /// Warns about texture maps that were dropped.
     fn note_dropped(&self, warnings: &mut Warnings) {
-        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-        for keyword in self.looks.iter().flat_map(|look| &look.1.dropped) {
-            *counts.entry(keyword).or_default() += 1;
+        let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+        for (keyword, reason) in self.looks.iter().flat_map(|look| &look.1.dropped) {
+            *counts.entry((keyword.as_str(), *reason)).or_default() += 1;
         }
-        for (keyword, count) in counts {
+        for ((keyword, reason), count) in counts {
             let keyword = names::shown(keyword);
             let maps = if count == 1 { "map" } else { "maps" };
-            let message = format!("dropped {} `{keyword}` {maps}, which pbrt materials cannot use", grouped(count));
+            let message = format!("dropped {} `{keyword}` {maps}{reason}", grouped(count));
             warnings.push_many("left-out-textures", count, Diagnostic::new(message));
         }
     }

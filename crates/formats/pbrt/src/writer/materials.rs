@@ -29,8 +29,8 @@ pub(super) struct ShapeParameters {
     /// Alpha of the shapes, unless they are opaque.
     alpha: Option<f32>,
     alpha_texture: Option<String>,
-    /// MTL keywords of dropped texture maps.
-    pub(super) dropped: Vec<String>,
+    /// MTL keywords of dropped texture maps, and the reasons, as the ends of messages.
+    pub(super) dropped: Vec<(String, &'static str)>,
 }
 
 impl ShapeParameters {
@@ -188,28 +188,27 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapePar
     Ok(shape_parameters)
 }
 
-/// Returns the keywords of maps that a material of this class cannot use.
-fn dropped(material: &Material, class: &str) -> Vec<String> {
+/// Returns the keywords of maps that a material of this class does not use, and the reasons.
+fn dropped(material: &Material, class: &str) -> Vec<(String, &'static str)> {
     use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
-    let is_written = |at: usize, map: &TextureMap| {
-        let is_last = |kinds: &[MapKind]| {
-            let later = material.maps.get(at + 1..).unwrap_or_default();
-            later.iter().all(|other| other.file.is_empty() || !kinds.contains(&other.kind))
-        };
-        let has_bump = material.maps.iter().any(|map| map.kind == Bump && !map.file.is_empty());
+    let has_bump = material.maps.iter().any(|map| map.kind == Bump && !map.file.is_empty());
+    let has_coat = class == "coateddiffuse" && material.clearcoat_roughness.is_some();
+    let reason = |at: usize, map: &TextureMap| {
+        let later = material.maps.get(at + 1..).unwrap_or_default();
+        let is_repeated = later.iter().any(|other| !other.file.is_empty() && other.kind == map.kind);
         match map.kind {
-            Diffuse | Opacity => class != "dielectric" && is_last(&[map.kind]),
-            Roughness => {
-                let has_coat = class == "coateddiffuse" && material.clearcoat_roughness.is_some();
-                class != "diffuse" && !has_coat && is_last(&[Roughness])
+            Diffuse | Opacity if class == "dielectric" => Some(", which dielectric materials cannot use"),
+            Roughness if class == "diffuse" => Some(", which diffuse materials cannot use"),
+            Roughness if has_coat => Some(": `Pcr` sets the roughness"),
+            Displacement if has_bump => Some(": the bump map is already written as `displacement`"),
+            Diffuse | Opacity | Roughness | Displacement | Bump | Normal => {
+                is_repeated.then_some(": only the last map of a kind is used")
             }
-            Displacement => !has_bump && is_last(&[Displacement]),
-            Bump | Normal => is_last(&[map.kind]),
-            _ => false,
+            _ => Some(", which pbrt materials cannot use"),
         }
     };
     let maps = material.maps.iter().enumerate().filter(|(_, map)| !map.file.is_empty());
-    maps.filter(|(at, map)| !is_written(*at, map)).map(|(_, map)| keyword(map)).collect()
+    maps.filter_map(|(at, map)| Some((keyword(map), reason(at, map)?))).collect()
 }
 
 /// Returns the MTL keyword of a map.

@@ -147,7 +147,8 @@ impl SpzReader<'_> {
         }
         let rest = feed.drain()?;
         if rest > 0 {
-            let message = format!("{rest} bytes of extra data after the {} splats", self.header.count);
+            let words = ["byte of extra data was ignored", "bytes of extra data were ignored"];
+            let message = format!("{} after the last splat", counted(rest, words));
             warnings.note(faults, "trailing-bytes", Diagnostic::at(feed.name(), end, message))?;
         }
         Ok(())
@@ -216,7 +217,7 @@ impl SpzReader<'_> {
         }
         let end = feed.at();
         if feed.drain()? > 0 {
-            let message = "extra data after the last stream";
+            let message = "extra data after the last stream was ignored";
             warnings.note(self.options.faults, "trailing-bytes", Diagnostic::at(&name, end, message))?;
         }
         Ok(())

@@ -141,11 +141,11 @@ fn alpha_that_hides_nothing_is_no_loss() {
 fn colours_that_alpha_hides_are_counted() {
     let style = ImageWriteOptions::default();
     let straight = image(Channels::Rgba, Samples::U8([1, 2, 3, 0, 0, 0, 0, 0, 9, 9, 9, 9].into()), ColorSpace::Srgb);
-    let expected = "the colors of 1 fully transparent pixel became black: EXR stores premultiplied colors";
+    let expected = "the color of 1 fully transparent pixel became black: EXR stores premultiplied colors";
     assert_eq!(noted(&straight, Format::Exr, style), [expected]);
     assert!(noted(&straight, Format::Tga, style).is_empty());
     let multiplied = Image { premultiplied: true, ..straight.clone() };
-    let expected = "the colors of 1 fully transparent pixel became black: PNG stores straight colors";
+    let expected = "the color of 1 fully transparent pixel became black: PNG stores straight colors";
     assert_eq!(noted(&multiplied, Format::Png, style), [expected]);
     assert!(noted(&multiplied, Format::Exr, style).is_empty());
     let samples = Samples::U8([200, 50, 25, 100].into());

@@ -50,11 +50,11 @@ fn a_loss_is_an_error_that_names_it_and_its_count() {
         (OBJ, "a.obj", Format::Stl, Strict::All, "dropped 1 material, which STL cannot store"),
         (OBJ, "a.obj", Format::Ply, Strict::All, "dropped 1 material, which PLY cannot store"),
         (PLY, "a.ply", Format::Obj, Strict::All, "dropped 1 vertex or face column, which OBJ cannot store"),
-        (PLY, "a.ply", Format::Csv, Strict::Losses, "dropped 1 further element, which CSV cannot store"),
-        (PLY, "a.ply", Format::Xyz, Strict::Losses, "dropped 1 further element, which XYZ cannot store"),
+        (PLY, "a.ply", Format::Csv, Strict::Losses, "dropped 1 element besides `vertex`, because CSV stores one table"),
+        (PLY, "a.ply", Format::Xyz, Strict::Losses, "dropped 1 element besides `vertex`, because XYZ stores one table"),
         (PBRT, "a.pbrt", Format::Obj, Strict::Losses, "dropped 1 shape of type"),
-        (PBRT, "a.pbrt", Format::Obj, Strict::All, "dropped 1 light, which cannot be converted to meshes"),
-        (PBRT, "a.pbrt", Format::Ply, Strict::All, "dropped 1 light, which cannot be converted to meshes"),
+        (PBRT, "a.pbrt", Format::Obj, Strict::All, "dropped 1 light, which mesh formats cannot store"),
+        (PBRT, "a.pbrt", Format::Ply, Strict::All, "dropped 1 light, which mesh formats cannot store"),
     ];
     for (text, name, format, strict, said) in cases {
         let (error, report) = both(text, name, format, strict);

@@ -86,7 +86,7 @@ fn files_outside_go_along_only_if_they_could_be_read() {
     let report = copied(&folder, "t/b.obj");
     assert_eq!(report.copied_files, 0);
     let messages = messages(&report.warnings, "uncopied-reference");
-    assert!(messages.len() == 3 && messages[0].contains("use --allow-outside"), "{messages:?}");
+    assert!(messages.len() == 3 && messages[0].contains("use `--allow-outside`"), "{messages:?}");
     assert_eq!(said(&folder.join("t/a.mtl"), "map_Kd "), ["../up.png"]);
     let report = try_convert(&folder.join("s/a.obj"), &folder.join("u/b.obj"), &ALLOWED(), &COPYING()).unwrap();
     assert_eq!((report.copied_files, counts(&report.warnings).len()), (1, 0));

@@ -149,7 +149,7 @@ fn libraries_that_were_not_read_are_linked() {
     let report = convert(&folder.join("s/a.obj"), &folder.join("s/out/b.obj"));
     assert_eq!(said(&folder.join("s/out/b.obj"), "mtllib "), ["../../up.mtl"]);
     let messages = messages(&report.warnings, "missing-library");
-    assert!(messages[0].contains("is outside the scene's folder (use --allow-outside to read it)"), "{messages:?}");
+    assert!(messages[0].contains("is outside the scene's folder (use `--allow-outside` to read it)"), "{messages:?}");
     let read = ReadOptions::default().with_load_materials(false);
     folder.file("s/a.obj", format!("mtllib in.mtl\nusemtl n\n{FACE}")).unwrap();
     try_convert(&folder.join("s/a.obj"), &folder.join("s/out/c.obj"), &read, &WriteOptions::default()).unwrap();

@@ -179,7 +179,10 @@ fn channels_and_attributes_of_an_image_are_noted() {
     let messages: Vec<&str> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
     assert_eq!(
         messages,
-        ["a texture cannot store these channels: `Z`", "a texture cannot store these attributes: `owner`"]
+        [
+            "dropped 1 channel, which a texture cannot store: `Z`",
+            "dropped 1 attribute, which a texture cannot store: `owner`",
+        ]
     );
 }
 

@@ -23,7 +23,7 @@ fn errors_say_what_and_where() {
     says("type_99", "2: invalid image type 99; expected 1, 2, 3, 9, 10 or 11");
     says("bpp0", "16: invalid color depth of 0 bits; expected 15, 16, 24 or 32");
     says("bpp255", "16: invalid color depth of 255 bits; expected 15, 16, 24 or 32");
-    says("cmap_bits_7", "7: invalid color depth of 7 bits; expected 15, 16, 24 or 32");
+    says("cmap_bits_7", "7: invalid color map entry size of 7 bits; expected 15, 16, 24 or 32");
     says("cmap_missing", "1: invalid color map type 0 for image type 1");
 }
 
