@@ -49,6 +49,13 @@ impl LeftOut {
         if self.names.is_empty() { String::new() } else { format!(": {}", listed_of(&self.names, self.count)) }
     }
 
+    /// Adds a warning with this message, unless the count is 0.
+    pub fn note(self, message: String, output: &str, warnings: &mut Warnings) {
+        let place = Place { file: output.into(), ..Place::default() };
+        let diagnostic = Diagnostic { place, names: self.names, ..Diagnostic::new(message) };
+        warnings.push_many(self.code, self.count, diagnostic);
+    }
+
     fn message(&self, reason: &str) -> String {
         format!("dropped {}{reason}{}", counted(self.count, self.nouns), self.listed())
     }
@@ -82,15 +89,8 @@ pub fn note_dropped(
     for kind in kinds {
         let left_out: LeftOut = kind.into();
         let message = left_out.message(reason);
-        note(left_out, message, output, warnings);
+        left_out.note(message, output, warnings);
     }
-}
-
-/// Warns about data of one kind with this message, unless the count is 0.
-pub fn note(left_out: LeftOut, message: String, output: &str, warnings: &mut Warnings) {
-    let LeftOut { code, count, names, .. } = left_out;
-    let place = Place { file: output.into(), ..Place::default() };
-    warnings.push_many(code, count, Diagnostic { place, names, ..Diagnostic::new(message) });
 }
 
 /// Words for [`note_changed`] about comments in which control characters were replaced.

@@ -7,7 +7,7 @@ use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, copyright, has_normals};
 use crate::serial::collected;
 use crate::splats::{MAX_DEGREE, SplatPlaces};
-use polyhaul_geometry::losses::{LeftOut, note, note_changed, note_left_out};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts::{THIRD_COORDINATES, tables, unused_vertices};
 use polyhaul_geometry::splats::note_harmonics;
 use polyhaul_model::error::Result;
@@ -108,7 +108,7 @@ fn note_bare(plan: &GltfPlan<'_>, output: &str, warnings: &mut Warnings) {
     let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
     let objects = LeftOut::named("left-out-objects", BARE_NODES, bare);
     let message = counted(objects.count, objects.nouns) + &objects.listed();
-    note(objects, message, output, warnings);
+    objects.note(message, output, warnings);
 }
 
 /// Returns the meshes of all objects, each of them once, even if several objects share it.

@@ -59,9 +59,8 @@ pub(crate) fn write(job: MeshJob<'_>) -> Result<()> {
 fn note_lost_library(looks: &Looks<'_>, output: &Output, warnings: &mut Warnings) {
     let count = looks.materials.iter().filter(|material| !material.missing).count() as u64;
     let materials = counted(count, ["material", "materials"]);
-    let message = format!(
-        "dropped {materials}: a material library cannot be written next to standard output or another stream"
-    );
+    let message =
+        format!("dropped {materials}: a material library cannot be written next to standard output or another stream");
     let hint = Some("write to a file: the material library is written next to it".to_owned());
     let place = Place { file: name_of(output).into(), ..Place::default() };
     warnings.push_many("left-out-materials", count, Diagnostic { place, hint, ..Diagnostic::new(message) });
