@@ -1,32 +1,35 @@
 /*
  * polyhaul: moves 3D assets between disk and memory.
  *
- * This header is the reference manual. It is generated from the library's sources. A minimal program:
+ * This header is the reference manual. It is generated from the library's sources. Minimal usage:
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     ph_scene *scene;
  *     input.path = "model.obj";
- *     if (ph_scene_read(&input, NULL, &scene, NULL) != PH_OK) return puts(ph_last_error_text());
+ *     if (ph_scene_read(&input, NULL, &scene, NULL) != PH_OK) {
+ *         fprintf(stderr, "%s\n", ph_last_error_text());
+ *         return 1;
+ *     }
  *     ph_scene_free(scene);
  *
  * Conventions:
  *
- * - Functions that can fail return PH_OK (0) or a positive error number. ph_last_error returns the details of the last
- *   error of the calling thread, which is the only global state. No function exits, prints, or installs a signal
- *   handler.
+ * - Functions that can fail return PH_OK (0) or a positive error number. ph_last_error returns the details of the
+ *   calling thread's last error. Apart from this per-thread error and internal caches, there is no global state. No
+ *   function exits, prints, or installs a signal handler.
  * - Handles (`ph_scene *`, ...) are returned through an argument. The caller owns them, and frees each with the
- *   matching function. Passing null as a required handle is PH_ERROR_USAGE; freeing null does nothing. A function that
- *   fails sets the handle it would return to null.
+ *   matching function. Passing null as a required handle fails with PH_ERROR_USAGE; freeing null does nothing. A
+ *   function that fails sets the handle it would return to null.
  * - Structs passed by pointer start with `struct_size`. Set it to the size of the struct (`sizeof`), and unused fields
  *   to 0: structs may grow in later versions of the library, and programs compiled with an older header continue to
- *   work. An invalid size is PH_ERROR_USAGE. ph_string, ph_elements, ph_run and ph_counts have no `struct_size` and
- *   never change.
+ *   work. An invalid size fails with PH_ERROR_USAGE. ph_string, ph_elements, ph_run and ph_counts have no
+ *   `struct_size` and never change.
  * - Strings are UTF-8. `const char *` is zero-terminated; ph_string has a size.
  * - Functions may be called from any thread. Functions that take a handle as const may run in parallel with each other
  *   on the same handle; other functions require exclusive access to the handle.
- * - Callbacks are called from the calling thread or from threads of the job, and may call functions of this header.
- *   They must return normally, without throwing or calling longjmp.
- * - Pointers other than null must be valid; the library cannot check this.
+ * - A job is one call that reads, writes or converts. Callbacks run on the calling thread or on the job's worker
+ *   threads, and may call the functions in this header. They must return normally, without throwing or calling longjmp.
+ * - Non-null pointers must be valid; the library cannot verify this.
  */
 
 
@@ -67,7 +70,7 @@ typedef struct ph_image ph_image;
  * Options for reading and writing. The end of this header lists their names, values and defaults.
  *
  * Functions that take `const ph_options *` accept null for the defaults. A handle can be used for any number of jobs,
- * also in parallel; each job uses the options that apply to it. Do not change or free it during a job.
+ * even concurrently; each job uses the options that apply to it. Do not change or free it during a job.
  */
 typedef struct ph_options ph_options;
 
@@ -163,9 +166,9 @@ typedef struct ph_string {
 } ph_string;
 
 /**
- * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from threads of the
- * job, one call at a time. `done` never decreases. A short job may not call it at all. In a conversion, the bytes read
- * are counted.
+ * Called every few megabytes with the number of bytes done and the total (PH_UNKNOWN if unknown), from the job's
+ * threads, one call at a time. `done` never decreases. A short job may not call it at all. In a conversion, the bytes
+ * read are counted.
  *
  * Returns 0 to continue; any other value cancels the job.
  */
@@ -178,10 +181,10 @@ typedef void (*ph_task_fn)(void *context, size_t index);
 
 /**
  * Runs `task(context, index)` on the caller's threads for every index below `count`, in any order, in parallel or
- * sequentially, and returns when all calls have returned. A task may call the pool again.
+ * sequentially, and returns when all calls have returned. It must be reentrant: a task may call it again.
  *
- * Results do not depend on the number of threads. The calling thread runs the tasks that the pool skips. Calling
- * `task` after this function has returned is harmless.
+ * If it skips tasks, the calling thread runs them. Calling `task` after it has returned has no effect on the result.
+ * Results do not depend on the number of threads.
  */
 typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *context);
 
@@ -189,8 +192,8 @@ typedef void (*ph_pool_fn)(void *user, size_t count, ph_task_fn task, void *cont
  * Reads up to `size` bytes into `out`. `size` is at least 64 KiB.
  *
  * Returns the number of bytes read, from 1 to `size`; 0 at the end of the input; or a negative number on failure,
- * which fails the job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` is also
- * PH_ERROR_HOST.
+ * which fails the job with PH_ERROR_HOST and becomes `host_code` of ph_error. Returning more than `size` also fails
+ * the job with PH_ERROR_HOST.
  *
  * Called by one thread at a time, but not always the same one. Not called again after an error.
  */
@@ -220,7 +223,7 @@ typedef void (*ph_release_fn)(void *user);
  * An input. Set exactly one of `path`, `memory` and `read`.
  *
  * It is used for one call, and may be a local variable. Everything it points to must stay valid and unchanged until
- * that call returns, or, in an answer of ph_resolve_fn, until `release` is called.
+ * that call returns, or, for an answer from ph_resolve_fn, until `release` is called.
  *
  *     ph_input input = {.struct_size = sizeof input};
  *     input.path = "model.obj";
@@ -264,14 +267,14 @@ typedef struct ph_input {
      */
     void *user;
     /**
-     * Name of `memory` or `read` in messages. Its extension sets the format if the options do not. May be null.
+     * Name in messages, for `memory` and `read`. Its extension sets the format if the options do not. May be null.
      */
     const char *name;
 } ph_input;
 
 /**
  * Provides the files that a scene refers to, such as material libraries, included files and meshes. Called for each of
- * them before the file system is searched, from any thread of the job.
+ * them before the file system is searched, from any of the job's threads.
  *
  * `name` is the name exactly as it appears in the scene, possibly malicious; it is valid until the callback returns.
  * `answer` is zeroed except for `struct_size`, which is set.
@@ -322,17 +325,18 @@ typedef struct ph_report_info {
      */
     uint64_t note_count;
     /**
-     * Number of losses: data that was changed or dropped although the format can store it.
+     * Number of losses: data that was changed or dropped and that users expect to keep.
      */
     uint64_t loss_count;
     /**
-     * Number of faults: violations of the format in the file.
+     * Number of faults: violations of the file format.
      */
     uint64_t fault_count;
 } ph_report_info;
 
 /**
- * A warning about data that was repaired, skipped or missing. Its strings are valid until the report is freed.
+ * A warning about data that was repaired, changed, dropped or missing. Its strings are valid until the report is
+ * freed.
  */
 typedef struct ph_warning {
     /**
@@ -373,7 +377,7 @@ typedef struct ph_warning {
  * Writes up to `size` bytes of `data`.
  *
  * Returns the number of bytes written, from 1 to `size`, or a negative number on failure, as in ph_read_fn. The bytes
- * that were not written are passed again. Returning 0 or more than `size` is PH_ERROR_HOST.
+ * that were not written are passed again. Returning 0, or more than `size`, fails the job with PH_ERROR_HOST.
  */
 typedef int64_t (*ph_write_fn)(void *user, const void *data, size_t size);
 
@@ -501,7 +505,7 @@ typedef struct ph_elements {
      */
     const uint32_t *corner_uvs;
     /**
-     * Normal index of each corner, or PH_NONE. Null as for `corner_uvs`.
+     * Normal index of each corner, or PH_NONE. Null if no corner has a normal, or the domain is not PH_DOMAIN_INDEXED.
      */
     const uint32_t *corner_normals;
     /**
@@ -621,7 +625,8 @@ typedef struct ph_mesh {
      */
     size_t group_count;
     /**
-     * Material slot of each face, for objects with material slots: an index into `material_slots`. Null means slot 0.
+     * Material slot of each face, for objects with material slots: an index into `material_slots` of ph_object. Null
+     * means slot 0.
      */
     const int32_t *face_materials;
     /**
@@ -758,7 +763,7 @@ typedef struct ph_object {
      */
     size_t material_slot_count;
     /**
-     * The same matrix in double precision. If it is all zeros, ph_scene_add_object uses `transform`.
+     * `transform` in double precision. If it is all zeros, ph_scene_add_object uses `transform`.
      */
     double exact_transform[16];
 } ph_object;
@@ -1231,7 +1236,7 @@ PH_API void ph_options_free(struct ph_options *options);
 
 /**
  * Sets an option. `name` is the full name (`obj.smoothing`), the part after the dot (`smoothing`; not for `limits.`),
- * or the alias. A name of an option for reading and of an option for writing sets both.
+ * or the alias. If an option for reading and an option for writing have the same name, both are set.
  *
  * Returns PH_ERROR_USAGE, and changes nothing, if the option does not exist or does not accept the value. The message
  * contains the name, and the accepted values or the closest name.
@@ -1293,8 +1298,8 @@ ph_status ph_options_set_write_throttle(struct ph_options *options,
 PH_API ph_status ph_cancel_new(struct ph_cancel **cancel);
 
 /**
- * Sets a flag: all jobs that use it soon return PH_ERROR_CANCELLED, and leave the files that they were writing
- * unchanged. May be called from any thread, and from a signal handler.
+ * Sets a flag: all jobs that use it soon return PH_ERROR_CANCELLED, and leave their output files unchanged. May be
+ * called from any thread, and from a signal handler.
  */
 PH_API ph_status ph_cancel_request(const struct ph_cancel *cancel);
 
@@ -1395,7 +1400,7 @@ PH_API ph_status ph_scene_set_axes(struct ph_scene *scene, ph_axis forward, ph_a
  * Adds a mesh to a scene; its index is the previous `mesh_count`. `keep` is PH_COPY or PH_BORROW; runs and names are
  * always copied.
  *
- * Indices are checked when the scene is written: an index out of range is PH_ERROR_USAGE.
+ * Indices are checked when the scene is written: an index out of range fails with PH_ERROR_USAGE.
  */
 PH_API ph_status ph_scene_add_mesh(struct ph_scene *scene, const struct ph_mesh *mesh, ph_keep keep);
 
