@@ -30,6 +30,7 @@ pub(crate) struct AccessorValues<'a, 'f> {
     /// Bytes read so far.
     bytes_read: AtomicU64,
     /// Compressed views that are in use but not decoded yet, by index of the view.
+    /// Sorted, so that the first invalid view is the one reported.
     compressed: BTreeMap<usize, MeshoptView>,
     /// Maximum number of threads used.
     pub(crate) threads: usize,
@@ -153,11 +154,14 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
         }
         // Opened only after all checks, so that an invalid accessor opens no file.
         let (home, view_start) = self.open_view(index)?;
+        // The sum cannot overflow: the view lies within its buffer, and the elements lie within the view.
         let start = view_start + offset;
         let alignment = component.bytes() as u64;
+        // A warning suffices, because `convert` assembles values from single bytes.
         if !start.is_multiple_of(alignment) || !stride.is_multiple_of(alignment) {
             log.note("misaligned-accessor", format!("{path} is not aligned to {alignment} bytes"))?;
         }
+        // The cast is lossless: a declared stride is at most 252, and the default is the size of an element.
         Ok(ByteSpan { home, start, stride: stride as usize, count })
     }
 
@@ -263,6 +267,8 @@ impl<'a, 'f> AccessorValues<'a, 'f> {
             if self.buffers.opened.views.contains_key(&index) {
                 continue;
             }
+            // The cast is lossless: the range lies in an open buffer, which is in memory or a chunk with a 32-bit
+            // length.
             let bytes = zeroed(view.len as usize, "a compressed view")?;
             try_push(&mut views, (index, view, bytes), "views")?;
         }

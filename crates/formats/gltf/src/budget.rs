@@ -55,6 +55,7 @@ impl Budget {
 
     /// Charges `bytes` read from a buffer.
     pub(crate) fn charge(&mut self, bytes: u64) -> Result<()> {
+        // Saturating, because a sum of hostile counts that wraps could be within the limit.
         self.used = self.used.saturating_add(bytes);
         let extra = self.extra.max(self.owned.saturating_mul(2));
         if self.used <= self.owned.saturating_add(self.decoded).saturating_add(extra) {

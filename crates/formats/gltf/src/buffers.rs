@@ -134,6 +134,8 @@ impl<'a, 'f> Buffers<'a, 'f> {
             None => self.chunk(index, buffer)?,
             Some(uri) => self.of_uri(uri).map_err(|error| about(index, error))?,
         };
+        // More bytes are allowed: the chunk of a `.glb` may be padded by up to 3 bytes (section 3.6.1.2), and several
+        // buffers may be prefixes of the same file.
         if len < buffer.byte_length {
             let message = format!("buffers[{index}]: byteLength is {}, but there are {len} bytes", buffer.byte_length);
             return Err(malformed(message));

@@ -99,6 +99,7 @@ impl<'a> ChunkReader<'a, '_> {
             let message = format!("the chunk that ends at byte {end} is not padded to a multiple of 4 bytes");
             chunks.fault = Some(("unpadded-chunk", message));
         }
+        // The specification requires readers to ignore chunks of unknown types.
         if kind == *BINARY {
             chunks.binary = self.binary(start, len)?;
         }
@@ -142,6 +143,7 @@ impl<'a> ChunkReader<'a, '_> {
         if self.bytes.in_order() || !self.bytes.is_backed() {
             return self.read_range(start, len).map(|bytes| Binary::Whole(Arc::new(bytes)));
         }
+        // Checked here, because a placed chunk is read on demand, perhaps never to its end.
         if let Some(size) = self.bytes.len().filter(|&size| start + len > size) {
             return Err(self.cut(start, len, size));
         }

@@ -13,6 +13,7 @@ static LINEAR_OF_BYTE: LazyLock<[f32; 256]> =
 /// Converts an sRGB value, clamped to the range 0 to 1, to linear.
 pub(crate) fn linear(value: f32) -> f32 {
     let byte = (value.clamp(0.0, 1.0) * 255.0).round();
+    // The comparison also excludes NaN and values that were clamped, so the index is the byte of `value` itself.
     if byte / 255.0 == value { LINEAR_OF_BYTE[byte as usize] } else { exact_linear(value.clamp(0.0, 1.0)) }
 }
 

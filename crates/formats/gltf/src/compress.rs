@@ -18,6 +18,7 @@ pub(crate) fn compress(data: &GltfData<'_>, views: &[GltfView], run: &RunOptions
         raw.try_reserve_exact(usize::try_from(view.bytes).map_err(|_| Error::memory("values"))?)?;
         paced(&view.spans).for_each(|span| data.emit(span, 0..span.count, raw));
         *bytes = codec::encode(view.kind, raw)?;
+        // The encoder allocates for the worst case, and all compressed views stay in memory until they are written.
         polyhaul_spill::shrink(bytes);
         Ok(())
     };
@@ -43,6 +44,7 @@ mod codec {
             (ViewMode::Attributes, 4) => vertices::<4>(raw),
             (ViewMode::Attributes, 8) => vertices::<8>(raw),
             (ViewMode::Attributes, 12) => vertices::<12>(raw),
+            // `ViewKind::stride` has no other strides for attributes.
             (ViewMode::Attributes, _) => vertices::<16>(raw),
             (mode, stride) => indices(mode, stride == 4, raw),
         }
@@ -59,6 +61,7 @@ mod codec {
         } else {
             raw.as_chunks().0.iter().map(|&index| u32::from(u16::from_le_bytes(index))).collect()
         };
+        // The encoder only derives the maximum size of its output from this count.
         let vertices = indices.iter().max().map_or(0, |&index| index as usize + 1);
         match mode {
             ViewMode::Triangles => meshopt::encode_index_buffer(&indices, vertices),

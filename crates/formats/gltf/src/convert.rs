@@ -151,6 +151,7 @@ fn spread<const B: usize, V: Copy>(
         values.iter_mut().zip(components).for_each(|(value, component)| *value = number(*component));
         return;
     }
+    // Only colors can have more components than the file: RGB gets an alpha.
     match (from, to) {
         (1, _) => rows::<B, 1, 1, V>(stride, bytes, values, missing, number),
         (2, _) => rows::<B, 2, 2, V>(stride, bytes, values, missing, number),

@@ -95,6 +95,7 @@ impl Serialize for Extras {
     }
 }
 
+// Every property is optional, and skipped if it has its default value, because the same types are read and written.
 macro_rules! objects {
     ($($(#[$docs:meta])+ $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)+ })+) => {$(
         $(#[$docs])+

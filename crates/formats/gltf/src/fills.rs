@@ -195,6 +195,7 @@ impl Piece<'_> {
                 if let Some(end) = self.outcome
                     && let Some(max_index) = max_index
                 {
+                    // In 64 bits, because the index after the largest 32-bit index does not fit in 32 bits.
                     end.fetch_max(u64::from(max_index) + 1, Relaxed);
                 }
             }
@@ -224,6 +225,7 @@ impl FillJob<'_, '_> {
     /// Reads the values; returns the number of threads used.
     pub(crate) fn fill(&self, fills: &mut [AccessorFill<'_>]) -> Result<usize> {
         let threads = self.read(fills)?;
+        // Last, because the values of the buffer view would overwrite the replacements.
         self.replace(fills)?;
         Ok(threads)
     }
@@ -247,6 +249,7 @@ impl FillJob<'_, '_> {
         let end = batch.iter().map(Piece::end).max().unwrap_or(start);
         let bytes = self.buffers.read(home, start, (end - start) as usize, scratch)?;
         for piece in batch {
+            // Steps have no bytes, and convert without them.
             piece.convert(bytes.get((piece.span.start - start) as usize..).unwrap_or_default());
         }
         if let Some(progress) = &self.run.progress {
@@ -283,6 +286,7 @@ fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
     let mut end = 0;
     for (index, piece) in pieces.iter().enumerate() {
         let ByteSpan { home, start, .. } = pieces[first].span;
+        // Meaningless for the first piece of all, when `end` is still 0: hence the check of `index` below.
         let is_far = home != piece.span.home || piece.span.start > end + GAP_BYTES;
         if index > first && (is_far || piece.end().max(end) - start > BATCH_BYTES) {
             try_push(&mut lengths, index - first, "values")?;
@@ -339,6 +343,7 @@ impl SparseChange {
         let indices = AccessorLayout { component: sparse.index, width: 1, ..part(sparse.indices) };
         let values = part(sparse.values);
         try_push(reads, AccessorFill::indices(&indices, &mut self.replaced, 0, None), "sparse values")?;
+        // Without replacements, both lists are empty, and either kind of read does nothing.
         let fill = if self.floats.is_empty() {
             AccessorFill::indices(&values, &mut self.indices, 0, None)
         } else {

@@ -276,6 +276,7 @@ pub(crate) fn is_direction(normal: [f32; 3]) -> bool {
 /// Normalizes a vector. Returns +y if it has no direction.
 pub(crate) fn unit(vector: [f64; 3]) -> [f32; 3] {
     let length = dot(vector, vector).sqrt();
+    // glTF requires unit normals, so a vector without a direction needs a substitute.
     if length > 0.0 && length.is_finite() { vector.map(|part| (part / length) as f32) } else { [0.0, 1.0, 0.0] }
 }
 

@@ -104,6 +104,7 @@ fn check_cycles(document: &Document, parents: &[usize]) -> Result<()> {
     match is_below.iter().position(|is_below| !is_below) {
         // Starting at any of these nodes, enough steps upward end in the cycle.
         Some(index) => {
+            // A node that no root reaches has a parent, and so have all of its ancestors, so no step meets `NO_PARENT`.
             let index = (0..parents.len()).fold(index, |index, _| parents[index]);
             Err(malformed(format!("the node hierarchy has a cycle: nodes[{index}] is its own descendant")))
         }

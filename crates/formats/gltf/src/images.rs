@@ -47,6 +47,7 @@ pub type OpenRange<'f> = dyn FnMut(&str, u64, usize) -> Result<Vec<u8>> + 'f;
 pub fn split_image_name(name: &str) -> Option<(&str, usize)> {
     let (file, rest) = name.rsplit_once(MARK)?;
     let (digits, extension) = rest.split_once('.')?;
+    // `parse` would accept a plus sign and leading zeros, which names of images never have. It rejects an empty string.
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
     let is_supported = KINDS.iter().any(|(.., supported)| *supported == extension);
     if file.is_empty() || file.ends_with(['/', '\\']) || !is_number || !is_supported {
@@ -100,6 +101,7 @@ impl ImageReader<'_> {
         let count = self.checked(view.byte_length)?;
         let content = match buffer.uri.as_deref().map(target).transpose()? {
             None if view.buffer == Some(0) => self.in_chunk(&binary, view.byte_offset, count)?,
+            // Only the first buffer can be the chunk; the check below reports the missing content of any other.
             None => Vec::new(),
             Some(UriTarget::Data(data)) => part(&data.decode()?, view.byte_offset, count)?,
             Some(UriTarget::File(name)) => open_range(&name, view.byte_offset, count)?,
@@ -223,6 +225,7 @@ impl<'a> ImageNames<'a> {
             }
             head => head?,
         };
+        // At most one of the comparisons can succeed: `head` is empty if a media type is known.
         let kind = KINDS
             .iter()
             .find(|(signature, media_type, _)| claimed.eq_ignore_ascii_case(media_type) || head.starts_with(signature));
@@ -238,6 +241,7 @@ impl<'a> ImageNames<'a> {
         let buffer = view.buffer.and_then(|buffer| self.document.buffers.get(buffer));
         let Some(buffer) = buffer.filter(|buffer| is_inside(view, buffer.byte_length)) else { return false };
         let Ok(()) = self.used.try_reserve(1) else { return false };
+        // By URI, because several buffers may be the same file.
         let used = self.used.entry(buffer.uri.as_deref()).or_default();
         let sum = used.saturating_add(view.byte_length);
         if sum <= buffer.byte_length {

@@ -74,6 +74,7 @@ impl NodeInstances {
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
         let scale = value(&self.scales, instance).unwrap_or([1.0; 3]);
         let local = placed(translation.map(f64::from), rotation.map(f64::from), scale.map(f64::from));
+        // The values of instances are stored as floats, so one local transform serves both precisions.
         NodeWorld { single: multiply(&world.single, &local), exact: multiply(&world.exact, &local) }
     }
 }

@@ -32,6 +32,7 @@ struct GltfInstanceGroup<'n> {
 impl GltfInstanceGroup<'_> {
     /// Returns whether all names so far were numbered and `name` has the next number.
     fn continues_with(&self, name: &str) -> bool {
+        // Numbers start at 0, so the next number equals the count.
         self.is_numbered && numbered(name).is_some_and(|(_, number)| number == self.count)
     }
 }
@@ -56,6 +57,7 @@ pub(crate) fn assign<'n>(
     for Candidate { name, mesh } in candidates {
         let node = match (mesh, instances) {
             (Some(mesh), Instances::Auto | Instances::Once) => grouping.add_named(mesh, name)?,
+            // One key for all objects of a mesh, so that different names do not separate them.
             (Some(mesh), Instances::Gpu) => grouping.add(&[(mesh, "", false)], name)?,
             (None, _) | (_, Instances::Nodes | Instances::Flatten) => grouping.add(&[], name)?,
         };

@@ -179,6 +179,7 @@ impl VersionDocument {
 fn check_version(asset: &Asset) -> Result<()> {
     // `minVersion`, if present, is the version that readers must support.
     let needed = asset.min_version.as_ref().unwrap_or(&asset.version);
+    // Without `minVersion`, supporting the major version suffices (section 3.2).
     if needed.starts_with("2.") && (asset.min_version.is_none() || needed == "2.0") {
         return Ok(());
     }
@@ -197,6 +198,7 @@ pub(crate) fn unsupported_version(version: &str) -> Error {
 /// Converts an error of the JSON parser, with its position.
 fn invalid(error: &serde_json::Error, file: &str, location: JsonLocation) -> Error {
     let text = error.to_string();
+    // Errors of serde carry only text, so out-of-memory errors are identified by it.
     if text.starts_with(NO_MEMORY) {
         return Error::memory("the document");
     }

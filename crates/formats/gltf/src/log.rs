@@ -94,6 +94,7 @@ impl GltfLog {
         if count == 0 {
             return Ok(());
         }
+        // A linear search, because there is one entry per kind of loss, however many losses there are.
         let existing = self.losses.iter().position(|loss| loss.code == code);
         let number = existing.unwrap_or(self.losses.len());
         if existing.is_none() {
@@ -103,6 +104,7 @@ impl GltfLog {
             self.losses[number].rest = self.losses[number].rest.saturating_add(count);
             return Ok(());
         }
+        // Created only for losses that are kept, because a file may have very many.
         let diagnostic = describe(self);
         try_push(&mut self.losses[number].kept, (count, diagnostic), "warnings")
     }

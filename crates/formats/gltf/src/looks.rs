@@ -204,6 +204,7 @@ impl<'a> MaterialBuilder<'a> {
         let roughness = unit_interval(material.roughness.or(by_shininess).unwrap_or(1.0));
         let metallic = unit_interval(material.metallic.unwrap_or(0.0));
         let has_own = metallic_map.is_none() || has_factors(material);
+        // As for `Kd`, a map replaces the numbers of MTL, but glTF would multiply them.
         let factor = if has_own { [metallic, roughness] } else { [1.0; 2] };
         let pbr = MetallicRoughness {
             base_color_factor: Some([red, green, blue, opacity]).filter(|&factor| factor != [1.0; 4]),
@@ -270,6 +271,7 @@ impl<'a> MaterialBuilder<'a> {
         let color = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
         // A black factor would hide the texture.
         let color = color.filter(|color| *color != [0.0; 3]).unwrap_or(missing);
+        // At least 1, so that colors within the range are not scaled.
         let strength = color.into_iter().fold(1.0, f32::max);
         converted.emissive_factor = Some(color.map(|part| part / strength)).filter(|factor| *factor != [0.0; 3]);
         if strength > 1.0 {
@@ -306,6 +308,8 @@ impl<'a> MaterialBuilder<'a> {
 
     /// Reserves capacity for one more material.
     fn reserve(&mut self) -> Result<()> {
+        // Reserved before a material is converted, because its textures are added in code that cannot report a failed
+        // allocation.
         self.used.try_reserve(MAX_EXTENSIONS)?;
         self.set.images.try_reserve(MAX_TEXTURES)?;
         self.set.textures.try_reserve(MAX_TEXTURES)?;

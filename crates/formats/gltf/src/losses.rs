@@ -104,6 +104,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
 
 /// Warns about objects without elements, which are written as nodes without meshes.
 fn note_bare(plan: &GltfPlan<'_>, output: &str, warnings: &mut Warnings) {
+    // A root node for the origin has no mesh either, but has children.
     let bare = paced(&plan.document.nodes).filter(|node| node.mesh.is_none() && node.children.is_empty());
     let bare = bare.map(|node| node.name.as_deref().unwrap_or_default());
     let objects = LeftOut::named("left-out-objects", BARE_NODES, bare);

@@ -120,6 +120,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
                 }
             }
         }
+        // Without slots, all faces use the first one.
         let mesh = builder.finish(plan.slots.len() > 1);
         // A single slot without a material is the default, so it is omitted.
         let is_plain = plan.slots == [None];
@@ -148,6 +149,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
             let path = format!("meshes[{index}].primitives[{number}]");
             self.note_targets(primitive, &path)?;
             let Some(topology) = self.check(primitive, &path)? else { continue };
+            // Primitives that differ only in their indices and materials share their vertices.
             let set = match sets.get(&primitive.attributes) {
                 Some(&set) => set,
                 None => {
@@ -281,10 +283,12 @@ impl<'a> MeshReader<'_, 'a, '_> {
         if base as u64 + positions.count as u64 > limit {
             return Err(over_limit(&format!("{path}: the vertices of the mesh"), limit, "elements"));
         }
+        // `base` fits in 32 bits, because the limit is less than `NONE`.
         Ok(VertexSet { attributes: &primitive.attributes, path: path.to_owned(), positions, base: base as u32 })
     }
 
     fn max_elements(&self) -> u64 {
+        // `NONE` marks missing indices, so no element can have this index.
         self.values.limits.elements.min(u64::from(NONE) - 1)
     }
 

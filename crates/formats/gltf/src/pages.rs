@@ -332,6 +332,7 @@ impl Pages for GltfPages<'_> {
         slot.bytes.try_reserve_exact(PAGE_BYTES)?;
         let start = self.starts[slot.number];
         let end = self.starts.get(slot.number + 1).copied().unwrap_or((self.spans.len(), 0));
+        // `end` of the last page refers to a span that does not exist.
         for number in paced(start.0..=end.0.min(self.spans.len().saturating_sub(1))) {
             let span = &self.spans[number];
             let from = if number == start.0 { start.1 } else { 0 };

@@ -317,6 +317,7 @@ impl<'a> PlanBuilder<'a, '_> {
             (false, _) => (material != NONE).then_some(material as usize),
         };
         let mut materials = collected(groups.iter().map(|group| material(group.material)))?;
+        // Reserved here, because `bare_material` cannot report a failed allocation.
         self.document.materials.try_reserve(materials.len())?;
         self.bare.try_reserve(materials.len())?;
         for material in &mut materials {
@@ -381,6 +382,8 @@ impl<'a> PlanBuilder<'a, '_> {
         let union = bounds.iter().flatten().copied().reduce(Bounds::union);
         // Splats are not quantized, because a lattice scales the node and thus the splats.
         let is_quantized = self.job.options.quantize && self.data.geometries[section.geometry].splats.is_none();
+        // One lattice for all kinds of elements, because the transform of a single node converts its codes to
+        // positions.
         let lattice = union.filter(|_| is_quantized).map(Lattice::around);
         let coding = |block| Coding { block, frame, lattice };
         let triangles = self.attributes(section, coding(BlockKind::Triangles), bounds[0])?;
@@ -560,6 +563,7 @@ fn positions(bounds: Bounds, lattice: Option<Lattice>, count: usize) -> Accessor
         return Accessor { kind: "VEC3".into(), min, max, ..floats(count) };
     };
     // glTF stores the bounds of normalized integers as integers.
+    // Rounding is monotonic, so the codes of the corners bound the codes of all positions.
     let [min, max] = [bounds.min, bounds.max].map(|corner| lattice.code(corner).map(f32::from).to_vec());
     let component_type = component::SHORT;
     Accessor { kind: "VEC3".into(), component_type, normalized: true, min, max, ..floats(count) }

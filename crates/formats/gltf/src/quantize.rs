@@ -27,6 +27,7 @@ impl Lattice {
     pub(crate) fn around(bounds: Bounds) -> Lattice {
         let Bounds { min, max } = bounds;
         let center = [0, 1, 2].map(|axis| ((f64::from(min[axis]) + f64::from(max[axis])) / 2.0) as f32);
+        // Measured from the rounded center, because codes are relative to it.
         let half = |axis: usize| {
             let center = f64::from(center[axis]);
             (f64::from(max[axis]) - center).max(center - f64::from(min[axis]))
@@ -54,6 +55,7 @@ impl Lattice {
     pub(crate) fn placed(&self, matrix: Option<Matrix4<f32>>) -> Matrix4<f32> {
         let matrix = matrix.unwrap_or(IDENTITY32);
         let row = |row: usize| {
+            // In 64 bits, so that each entry is rounded to single precision only once.
             let [a, b, c, shift] = matrix[row].map(f64::from);
             let [x, y, z] = self.center.map(f64::from);
             let scale = f64::from(self.scale);

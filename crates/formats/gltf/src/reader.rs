@@ -118,6 +118,7 @@ fn read_scene(
     scene.comments.extend(copyright.map(marked).transpose()?);
     let mut builder = SceneBuilder { scene, values, log, indices: Vec::new(), splats: Vec::new() };
     builder.read_meshes(&placed)?;
+    // After reading the meshes, because their bounds determine whether rounded transforms would move them noticeably.
     let is_exact = builder.needs_doubles(&placed, options.precision.precision, options.faults)?;
     builder.add_objects(placed, is_exact)?;
     builder.turn_splats()?;

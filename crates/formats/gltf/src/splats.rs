@@ -124,6 +124,7 @@ impl SplatPlaces {
         let rotation = |part: usize| place(format!("rot_{part}"));
         let mut harmonics = vec![three(&|channel| format!("f_dc_{channel}"))?];
         for number in 0..written {
+            // All coefficients of a channel are consecutive in `f_rest_N`, including coefficients that are not written.
             harmonics.push(three(&|channel| rest_name(channel * available + number))?);
         }
         Some(SplatPlaces {
@@ -154,6 +155,7 @@ impl SplatPlaces {
             || self.scales.contains(&place)
             || self.opacities == place
             || self.harmonics.iter().any(|channels| channels.contains(&place))
+            // Harmonics that are not written have no column index, so their columns are identified by name.
             || self.left_out > 0 && (0..3 * available).any(|number| rest_name(number) == name)
     }
 

@@ -262,7 +262,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         }
         let uvs = self.layouts("TEXCOORD_0", &[2], 0)?;
         let normals = self.layouts("NORMAL", &[3], 0)?;
-        // Integers are normalized even if the accessor does not declare it.
+        // Integers are normalized even if the accessor does not declare it, because the specification allows no others.
         let mut colors = self.layouts("COLOR_0", &[3, 4], size_of::<[f32; 4]>())?;
         colors.iter_mut().flatten().for_each(|layout| *layout = layout.as_normalized());
         let columns = self.columns(Vec::new())?;
@@ -279,6 +279,7 @@ impl StreamPlanner<'_, '_, '_, '_> {
         layouts.try_reserve_exact(self.sets.len()).map_err(|_| Error::memory("attributes"))?;
         for set in self.sets {
             let layout = self.layout(set, name, widths)?;
+            // Values that are filled in take memory, too.
             if layout.is_none() {
                 self.values.budget.charge_each(set.positions.count, missing)?;
             }

@@ -24,6 +24,7 @@ pub(crate) fn is_decomposable(matrix: &Matrix4<f32>) -> bool {
     let lengths = columns.map(|column| dot(column, column).sqrt());
     let is_square = |a: usize, b: usize| dot(columns[a], columns[b]).abs() <= SQUARE * lengths[a] * lengths[b];
     let is_finite = matrix.as_flattened().iter().all(|entry| entry.is_finite());
+    // A column of length 0 has no direction, so the rotation would be undefined.
     is_finite && lengths.iter().all(|&length| length > 1e-12) && is_square(0, 1) && is_square(0, 2) && is_square(1, 2)
 }
 
@@ -48,6 +49,7 @@ impl InstanceTransform {
         }
         let turned = [0, 1, 2].map(|column| columns[column].map(|entry| entry / lengths[column]));
         let scale = lengths.map(|length| length as f32);
+        // A length can exceed the range of `f32` even if all entries are within it.
         scale.iter().all(|entry| entry.is_finite()).then(|| InstanceTransform {
             translation,
             rotation: quaternion(turned),

@@ -69,6 +69,7 @@ pub(crate) fn encode_name(file: &str) -> String {
 fn decode_percent(text: &[u8]) -> Result<Vec<u8>> {
     let digit = |byte: Option<&u8>| byte.and_then(|&byte| char::from(byte).to_digit(16));
     let mut out = Vec::new();
+    // Decoding never lengthens the text.
     out.try_reserve_exact(text.len())?;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
@@ -110,6 +111,7 @@ pub(crate) fn decode_base64(text: &[u8]) -> Result<Vec<u8>> {
         return Err(malformed(format!("invalid base64: {} digits, truncated or with wrong padding", text.len())));
     }
     let mut out = Vec::new();
+    // An incomplete last group adds 1 or 2 bytes.
     out.try_reserve_exact(body.len() / 4 * 3 + 2)?;
     let (groups, rest) = body.as_chunks::<4>();
     for (number, group) in groups.iter().enumerate() {

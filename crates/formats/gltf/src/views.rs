@@ -53,6 +53,8 @@ impl Views {
     /// the view.
     pub(crate) fn add(&mut self, span: ValueSpan) -> Result<(usize, u64)> {
         let kind = span.content.kind();
+        // A span is never split, because an accessor refers to a single view, so a view may exceed the size at which it
+        // is full.
         let number = match self.open[kind as usize].filter(|&number| self.views[number].bytes < self.full) {
             Some(number) => number,
             None => {
@@ -106,6 +108,7 @@ pub(crate) fn lay_out(
             Some(bytes) => {
                 buffer_view.buffer = Some(1);
                 buffer_view.byte_offset = decoded;
+                // Accessors must be aligned in this buffer, although it has no bytes.
                 decoded += view.bytes.next_multiple_of(4);
                 buffer_view.extensions.insert(MESHOPT.into(), compressed_view(view, layout.bytes, bytes.len()));
                 layout.add(SpanContent::Compressed(number), bytes.len())?;

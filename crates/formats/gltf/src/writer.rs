@@ -67,6 +67,7 @@ impl<'a> GltfFile<'a> {
         head.extend_from_slice(MAGIC);
         head.extend_from_slice(&VERSION.to_le_bytes());
         head.extend_from_slice(&total.to_le_bytes());
+        // The casts of both lengths are lossless, because `total` includes them and fits in 32 bits.
         head.extend_from_slice(&(json.len() as u32).to_le_bytes());
         head.extend_from_slice(JSON);
         head.append(&mut json);
@@ -100,6 +101,7 @@ impl<'a> GltfFile<'a> {
         }
         let mut bytes = DocumentBytes::default();
         serde_json::to_writer(&mut bytes, document).map_err(|error| {
+            // `DocumentBytes` fails only if an allocation fails.
             if error.is_io() {
                 Error::memory("the document")
             } else {

@@ -61,6 +61,7 @@ impl ChannelMask {
 
 /// Scales an integer from the range 0 to `from` to the range 0 to `to`, rounding to nearest.
 fn scaled(number: u32, from: u32, to: u32) -> u32 {
+    // In 64 bits, because the product of a 32-bit channel and 65,535 does not fit in 32 bits.
     let number = u64::from(number);
     let from = u64::from(from);
     let to = u64::from(to);

@@ -212,6 +212,7 @@ impl PiecesJoined<'_> {
     /// Returns the index of the piece at offset `at` of the concatenation, and the range of its remaining bytes, at
     /// most `max_bytes` long.
     fn part(&self, at: u64, max_bytes: usize) -> Option<(usize, Range<usize>)> {
+        // Also skips empty pieces, whose end is the end of the previous piece.
         let piece = self.ends.partition_point(|end| *end <= at);
         let bytes = self.pieces.get(piece)?;
         let start = bytes.len() - (self.ends[piece] - at) as usize;

@@ -98,6 +98,7 @@ impl<T: Copy + Send, F: RowsTurn<T>> ChunkJob for RowsJob<'_, T, F> {
         let ImageRows { bytes, stride, used, .. } = *self.rows;
         bytes.read_as_claimed(self.rows.place(first), slot.rows.len() * stride, &mut slot.bytes)?;
         // Allocates only rows that exist in the file. This includes the rows of previous chunks.
+        // A row that lacks only its padding counts as whole, because the padding of the last row may be missing.
         let whole = (slot.bytes.len() + stride - used) / stride.max(1);
         if whole > 0 {
             self.raster.reserve(slot.rows.end.min(first + whole))?;

@@ -102,6 +102,7 @@ unsafe fn unpack_avx2<C: RunCode, const SIZE: usize>(from: &[u8], to: &mut [u8],
     let mut progress = *end;
     while let Some(RunsPacket { is_run, stored, size }) = packet::<C, SIZE>(from, to, progress) {
         let order = orders[usize::from(is_run)];
+        // All bits are set for literals; the mask of 0 for runs keeps the source at the repeated item.
         let moved = usize::from(is_run).wrapping_sub(1);
         let mut at = 0;
         loop {

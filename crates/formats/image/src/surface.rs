@@ -58,6 +58,7 @@ impl TextureSurface {
         if self
             .image_bytes(0)
             .zip(images)
+            // Doubled to leave room for the smaller levels.
             .and_then(|(bytes, images)| bytes.checked_mul(2)?.checked_mul(images))
             .is_none()
         {
@@ -109,6 +110,7 @@ impl TextureSurface {
         let min_images = fewer.map_or(images, |fewer| fewer.layers * fewer.faces);
         let mut total = 0_u64;
         for level in 0..self.levels {
+            // The division is exact, because a level consists of images of the same size.
             total = total.saturating_add(self.level_bytes(level)? as u64 / images as u64 * min_images as u64);
         }
         if !planted("dds-pixels") {

@@ -133,6 +133,7 @@ impl AheadPool {
         let lines = skipped.iter().map(|&byte| u32::from(byte == b'\n')).sum();
         let tail = skipped.len() - memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
         if let AheadValues::Integers(values) = &values {
+            // An integer loses precision only if no float equals it.
             loss.short = values.iter().map(|&value| u64::from(is_between_floats(value))).sum();
         }
         let numbers = AheadNumbers { values, loss, lines, tail, pool: self.clone() };

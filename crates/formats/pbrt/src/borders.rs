@@ -18,6 +18,7 @@ pub(super) const DIRECTIVES: Borders = Borders { next, last, reach: MAX_BLANKS +
 /// of this form (`All`, `StartTime`, `EndTime`).
 #[inline]
 pub(super) fn starts_directive(first: u8, second: u8) -> bool {
+    // Two letters of these operands suffice, because no directive starts with them.
     first.is_ascii_uppercase()
         && second.is_ascii_alphabetic()
         && !matches!((first, second), (b'A', b'l') | (b'S', b't') | (b'E', b'n'))

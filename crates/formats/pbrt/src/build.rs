@@ -159,6 +159,7 @@ impl Builder {
         append(&mut doubles, numbers.to_vec())?;
         let new_segment = Segment { doubles: doubles.into(), ..Segment::default() };
         try_push(&mut self.render.segments, new_segment, "values")?;
+        // A replacement does not depend on its parent.
         let parent = if matches!(step, Step::Replace(_)) { Transform::IDENTITY.0 } else { parent.0 };
         let node = Transform(self.render.nodes.len() as u32);
         try_push(&mut self.render.nodes, Node { parent, step: kind, segment, at: 0 }, "transforms")?;

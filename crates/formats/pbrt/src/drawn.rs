@@ -130,6 +130,7 @@ impl<'a> DrawnShapes<'a> {
     fn sphere(&self, parameters: Parameters<'_>) -> Result<Mesh> {
         let radius = number(parameters, "radius", 1.0);
         let [low, high] = [("zmin", -radius), ("zmax", radius)]
+            // Clamped, because `acos` is NaN for a height beyond the radius.
             .map(|(name, default)| (number(parameters, name, default) / radius).clamp(-1.0, 1.0).acos());
         let point = |u: f64, v: f64, turn: f64| {
             let angle = low + v * (high - low);
@@ -177,6 +178,7 @@ impl<'a> DrawnShapes<'a> {
         let mut positions = Vec::new();
         let mut normals = Vec::new();
         let mut corners = Vec::new();
+        // For a full turn, the last column repeats the first one, so that partial turns need no special case.
         let count = ((columns + 1) * (rows + 1)) as usize;
         positions.try_reserve_exact(count)?;
         normals.try_reserve_exact(count)?;

@@ -62,6 +62,7 @@ pub fn flatten_named(
     limits: &Limits,
     name_of: NameFile<'_>,
 ) -> Result<Flat> {
+    // Checked before any object is created, because a small scene may expand to very many objects.
     if instances != Instances::Once {
         check_objects(render, limits)?;
     }
@@ -350,6 +351,7 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
             // Negative indices become large and fail the check below.
             corners.extend(indices.iter().map(|&index| index as u32));
         }
+        // pbrt allows triangle and bilinear meshes without indices if they are a single face.
         _ => corners.extend(0..points.len().min(width) as u32),
     }
     // Drop an incomplete last face.

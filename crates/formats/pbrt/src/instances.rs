@@ -196,6 +196,7 @@ impl<'a> Expander<'a> {
     fn node(&mut self, parent: Transform, step: StepKind, at: u32) -> Result<Transform> {
         let number = self.render.nodes.len() + self.expanded.nodes.len();
         let number = u32::try_from(number).ok();
+        // `u32::MAX` represents the identity, so no node may have this index.
         let number = number.filter(|&number| number < u32::MAX).ok_or_else(too_many)?;
         // `apply` appends the segment that contains the numbers of all nodes.
         let segment = self.render.segments.len() as u32;

@@ -16,6 +16,7 @@ use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Maximum depth of nested textures.
+/// Textures may refer to each other in a cycle.
 const MAX_DEPTH: u32 = 16;
 
 /// Renames image files. Takes the folder of the file that refers to the image, and the name of the image.

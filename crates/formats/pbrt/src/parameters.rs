@@ -13,6 +13,7 @@ use polyhaul_text::parse::list;
 use polyhaul_text::parse::number::IntegerError;
 
 /// Maximum number of parameters per directive.
+/// Events store this number in 16 bits.
 const MAX_PARAMETERS: usize = u16::MAX as usize;
 
 /// Creates the message about a wrong number of indices of a mesh.
@@ -148,10 +149,12 @@ impl<'t> ParsePiece<'t, '_> {
         }
         let mut stored = StoredParameter { declaration, start: 0, count: 0 };
         match values {
+            // A spectrum may be given by names instead of numbers, which only its first value shows.
             ValueKind::Floats if kind == ParameterType::Spectrum && self.lexer.peek() == PbrtToken::String => {
                 stored.declaration = self.twin(number, declaration)?;
                 (stored.start, stored.count) = self.strings(in_brackets, bracket, mark)?;
             }
+            // A point has three numbers, so only a list can be valid.
             ValueKind::Floats if kind == ParameterType::Point3 && in_brackets => {
                 (stored.start, stored.count) = self.points(bracket)?;
             }

@@ -77,6 +77,7 @@ impl PbrtSizes {
 
     fn restore(&self, p: &mut PbrtParsed) {
         let [a, b, c, d, e, f, g, h] = self.lengths;
+        // Names and declarations stay, because hash tables and other parameters refer to them by index.
         p.floats.truncate(a);
         p.integers.truncate(b);
         p.bools.truncate(c);
@@ -254,6 +255,7 @@ impl ParsePiece<'_, '_> {
             Some(numbers) => self.odd_matrix(&numbers, directive, [mark, bracket])?,
             None => self.odd_matrix(&[], directive, [mark, bracket])?,
         };
+        // Compared as bits, so that a last row with a negative zero is kept.
         let is_plain = [numbers[3], numbers[7], numbers[11], numbers[15]].map(f64::to_bits) == PLAIN_ROW;
         let doubles = &mut self.parsed.doubles;
         doubles.try_reserve(numbers.len()).map_err(Error::from)?;

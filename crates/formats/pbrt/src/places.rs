@@ -21,6 +21,7 @@ pub struct Places32(Vec<[Matrix4<f32>; 2]>);
 pub fn places64(render: &Render) -> Result<Places64> {
     let mut places = Places64(with_room(render)?);
     for index in 0..render.transform_count() {
+        // Nodes follow their parents, so the parent's matrix is already known.
         let Some((parent, step)) = render.step(render.transform(index)) else { break };
         let matrix = places.after(render, parent, &step);
         places.0.push(matrix);

@@ -125,6 +125,8 @@ impl<'a> PbrtPlan<'a> {
                 };
                 range.clone().map(values).sum::<u64>()
             }
+            // Instances under a shared transform have no weight: they stay in the main file, which contains their
+            // scope.
             ScriptItem::Instances(range, false) => 24 * u64::from(range.end - range.start),
             _ => 0,
         };

@@ -106,6 +106,7 @@ impl SplatPacker {
     pub fn wants(&self, column: &str) -> bool {
         let more = HARMONICS[self.degree];
         // Coefficients are stored channel by channel, with lower degrees first.
+        // If `more` is positive, so is the divisor.
         let is_rest = |number: usize| more > 0 && number % HARMONICS[self.full_degree] < more;
         match column.strip_prefix("f_rest_") {
             Some(number) => number.parse().is_ok_and(is_rest),
@@ -141,6 +142,7 @@ impl SplatPacker {
             }
             packed.streams.push(bytes);
         }
+        // The streams borrow `positions`, which is moved below.
         drop(streams);
         packed.positions = positions;
         Ok(packed)

@@ -117,5 +117,6 @@ impl Pages for RecordPages<'_> {
 /// Rounds to the nearest byte. Also returns 1 if the value is more than half a unit out of range, otherwise 0.
 pub(crate) fn byte(value: f32) -> (u8, u64) {
     // The cast saturates.
+    // The range check is negated, so that NaN counts as clamped, too.
     ((value + 0.5) as u8, u64::from(!(-0.5..=255.5).contains(&value)))
 }

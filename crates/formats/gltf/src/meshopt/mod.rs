@@ -77,6 +77,7 @@ impl MeshoptView {
         let mut out = zeroed(self.content_bytes(), "a compressed view")?;
         let decoded = match (self.mode, self.stride) {
             (MeshoptMode::Attributes, stride) => attributes::decode(bytes, stride, &mut out),
+            // `check` allows only strides of 2 and 4 for indices.
             (MeshoptMode::Triangles, 2) => triangles::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),
             (MeshoptMode::Triangles, _) => triangles::decode(bytes, &mut out, u32::to_le_bytes),
             (MeshoptMode::Indices, 2) => sequence::decode(bytes, &mut out, |index| (index as u16).to_le_bytes()),

@@ -117,6 +117,7 @@ impl TriangleDecoder<'_> {
         match kind {
             0 => Ok(self.take_next()),
             15 => self.take_index(),
+            // Counted from the newest vertex. The codes for a shared edge count from the second newest.
             _ => self.vertices.get(kind - 1),
         }
     }

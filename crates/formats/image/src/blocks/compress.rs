@@ -82,6 +82,7 @@ pub fn compress(levels: &[&Image], encoding: Encoding, quality: BlockQuality, ru
     }
     let pieces = levels.iter().zip(&mut made).flat_map(|(image, bytes)| {
         let row_bytes = layout.row_bytes(image.width);
+        // `check_level` rejected empty images, so the width is not 0.
         let rows = (PIECE_PIXELS / (image.width * layout.rows)).max(1);
         bytes.chunks_mut(row_bytes * rows).enumerate().map(move |(number, bytes)| (*image, number * rows, bytes))
     });
@@ -275,6 +276,7 @@ fn direct(image: &Image, layout: BlockLayout, first: usize) -> Option<Strip<'_>>
 /// Returns whether all alpha values of 4-byte pixels are 255, without a branch per pixel.
 fn is_opaque(image: &Image, pixels: &[u8]) -> bool {
     !image.channels.has_alpha()
+        // A bitwise AND of bytes is 255 only if all of them are 255.
         || pixels.as_chunks::<4>().0.iter().fold(255, |common_bits, pixel| common_bits & pixel[3]) == 255
 }
 
@@ -315,6 +317,7 @@ fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
     for (four, to) in fours.iter().zip(to_fours) {
         let word = |at: usize| u32::from_le_bytes([four[at], four[at + 1], four[at + 2], four[at + 3]]);
         let [a, b, c] = [word(0), word(4), word(8)];
+        // The highest byte of each word needs no mask, because alpha sets all of its bits.
         let pixels = [a, a >> 24 | b << 8, b >> 16 | c << 16, c >> 8];
         *to = pixels.map(|pixel| (pixel | 0xFF00_0000).to_le_bytes());
     }
@@ -323,6 +326,7 @@ fn add_alpha(from: &[u8], to: &mut [[u8; 4]]) {
 
 /// Stores floats as texture samples.
 fn store(values: &[f32], texel: Texel, to: &mut [u8]) {
+    // In 64 bits, the product of a float and 255 or 65535 is exact, so no value just below a half is rounded up.
     // `as` truncates, so adding 0.5 rounds to nearest; `as` also saturates, and turns NaN into 0.
     match texel {
         Texel::U8 => values.iter().zip(to).for_each(|(&v, to)| *to = (f64::from(v) * 255.0 + 0.5) as u8),

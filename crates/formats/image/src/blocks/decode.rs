@@ -120,6 +120,7 @@ impl BlockGrid<'_> {
         samples.reserve(row * height)?;
         let across = width.div_ceil(SIDE) * self.block_bytes;
         let share_rows = (SHARE_PIXELS / width.max(1) / SIDE).max(1);
+        // `chunks` panics for a size of 0, as in an image without columns.
         let shares = self.bytes.chunks(across.max(1) * share_rows).enumerate();
         let run = self.options;
         let scratch = || [T::default(); SIDE * SIDE * 4];
@@ -130,6 +131,7 @@ impl BlockGrid<'_> {
             // SAFETY: share `number` writes rows `first..end`, which no other share writes.
             unsafe {
                 samples.write(first * row..end * row, |slots| {
+                    // Cleared, because the decoder takes initialized memory and writes no blue for BC5.
                     let pixels = cleared(slots);
                     let rows = pixels.chunks_mut(SIDE * row).zip(blocks.chunks_exact(across));
                     for (rows, blocks) in rows {

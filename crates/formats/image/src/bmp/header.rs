@@ -140,6 +140,7 @@ impl BmpRaw<'_, '_> {
         if width <= 0 || height == 0 {
             return Err(self.fault(WIDTH, format!("invalid image size: {width} x {height} pixels")));
         }
+        // `unsigned_abs`, because the smallest height has no positive counterpart in 32 bits.
         Ok((width as usize, height.unsigned_abs() as usize, height > 0))
     }
 
@@ -163,6 +164,7 @@ impl BmpRaw<'_, '_> {
         if self.size == INFO_BYTES && count == 3 || self.size < 56 && self.size > INFO_BYTES {
             masks[3] = 0;
         }
+        // In 64 bits, because shifting a 32-bit mask by 32 bits would overflow.
         if masks.iter().any(|mask| u64::from(*mask) >> bits != 0) {
             return Err(self.fault(MASKS, format!("the channel masks {masks:x?} exceed the {bits} bits of a pixel")));
         }

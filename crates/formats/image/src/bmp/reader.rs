@@ -148,6 +148,8 @@ impl BmpPalette {
         for (place, (byte, to)) in from.iter().zip(to.chunks_mut(3 * per_byte)).enumerate() {
             let mut rest = u32::from(*byte);
             for to in to.chunks_exact_mut(3) {
+                // The first index is in the highest bits of the byte, and each shift moves the next index just above
+                // the byte.
                 rest <<= self.bits;
                 let color = self.colors.get((rest >> 8 & mask) as usize).ok_or(place)?;
                 to.copy_from_slice(&color.map(MaybeUninit::new));

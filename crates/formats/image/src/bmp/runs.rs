@@ -152,6 +152,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     fn plain(&mut self, at: u64, stored: usize) -> Result<()> {
         let count = self.make_room(at, stored)?;
         let bits = self.palette.map_or(24, |palette| palette.bits);
+        // Computed from the stored pixels, because pixels that do not fit in the row must be skipped, too.
         let used = (stored * bits).div_ceil(8);
         let padded = used.next_multiple_of(2);
         // The padding may be missing at the end of the file.
@@ -193,6 +194,7 @@ impl<'h, 'a> Runs<'h, 'a> {
     /// Fills the rest of the row with the first color, or black, and stores the row.
     fn end_row(&mut self, raster: &Raster<u8>) -> Result<()> {
         self.pass(self.header.width - self.column())?;
+        // One row at a time, because the header may declare more rows than the runs can fill.
         raster.reserve(self.done + 1)?;
         let palette = self.palette;
         let row = &self.row;

@@ -138,6 +138,7 @@ pub fn read(pieces: &mut Pieces<'_>, options: &ParseOptions, warnings: &mut Warn
         _ => surface,
     };
     surface.check(&options.limits, &pieces.file, HEIGHT as u64)?;
+    // An interpretation with as many images would need as many bytes, so it cannot help with a file that is too short.
     let fewer = fewer.filter(|fewer| fewer.layers * fewer.faces < surface.layers * surface.faces);
     Ok(DdsHeader { surface, has_red_as_alpha, fewer })
 }
@@ -212,6 +213,7 @@ fn older(header: &[u8; HEADER_BYTES], pieces: &mut Pieces<'_>) -> Result<PixelFo
         return mapped(flags, pieces);
     }
     let (bits, masks) = masks(header, flags, pieces)?;
+    // In 64 bits, because shifting a 32-bit mask by 32 bits would overflow.
     if !matches!(bits, 8 | 16 | 24 | 32) || masks.iter().any(|mask| u64::from(*mask) >> bits != 0) {
         let message = format!("the channel masks {masks:x?} are not valid for {bits} bits per pixel");
         return Err(fault(&pieces.file, BITS as u64, message));
@@ -239,6 +241,7 @@ fn masks(header: &[u8; HEADER_BYTES], flags: u32, pieces: &Pieces<'_>) -> Result
         let alpha_mask = word(header, MASKS + 12);
         let bits = if bits == 8 && red == 0xFF && alpha_mask == 0xFF00 { 16 } else { bits };
         // Pillow writes masks that exceed the bit depth.
+        // The shifts are checked, because `bits` has not been validated yet.
         let red = if u64::from(red).checked_shr(bits).unwrap_or(0) != 0 { 0 } else { red };
         let is_beyond = u64::from(alpha_mask).checked_shr(bits).unwrap_or(0) != 0;
         let alpha_mask = if is_beyond && bits == 16 && red == 0xFF { 0xFF00 } else { alpha_mask };

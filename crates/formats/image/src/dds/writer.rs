@@ -22,6 +22,7 @@ pub fn write(texture: &Texture, options: &RunOptions, writing: &mut Writing<'_, 
     let images = texture.layers * texture.faces;
     let mut slices = Vec::new();
     slices.try_reserve_exact(images.saturating_mul(texture.levels.len()))?;
+    // DDS stores all levels of an image before the next image, but a texture stores all images of a level together.
     for image in 0..images {
         for level in &texture.levels {
             let bytes = level.len() / images;

@@ -116,6 +116,7 @@ fn block(rest: &mut &[u8]) -> Option<[u16; 16]> {
         *rest = behind;
         let bits = block.iter().fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
         let shift = (bits >> 90 & 0x3F) as u32;
+        // The shift is less than 13, since the third byte is less than `FLAT`, so shifting 6 bits cannot overflow.
         for (number, (from, to)) in ORDER.into_iter().enumerate() {
             let step = (bits >> (84 - 6 * number) & 0x3F) as u32;
             // Arithmetic is modulo 2^16; 0x20 is the bias of the differences.

@@ -148,6 +148,7 @@ pub(super) fn header(image: &Image, channels: &[OutChannel<'_>]) -> Result<Vec<u
     ];
     let mut by_name: BTreeMap<&str, &ImageAttribute> =
         required.iter().map(|attribute| (attribute.name.as_str(), attribute)).collect();
+    // Attributes of the image replace required ones with the same name, except those about how pixels are stored.
     for attribute in image.attributes.iter().filter(|attribute| !STORAGE.contains(&attribute.name.as_str())) {
         check_name(&attribute.name, "attribute")?;
         check_name(&attribute.kind, "attribute type")?;

@@ -37,6 +37,7 @@ pub(super) fn luminance_weights(chromaticities: [f32; 8]) -> Option<[f64; 3]> {
     let denominator = determinant(r, g, b);
     let shares = [determinant(white, g, b), determinant(r, white, b), determinant(r, g, white)];
     let weights = [0, 1, 2].map(|at| shares[at] / denominator * [r, g, b][at][1]);
+    // The sum is 1 except for rounding, because white was given a luminance of 1.
     let sum: f64 = weights.iter().sum();
     let weights = weights.map(|weight| weight / sum);
     (weights.iter().all(|weight| weight.is_finite()) && weights[1] != 0.0).then_some(weights)
@@ -56,6 +57,7 @@ pub(super) struct Chroma {
 impl Chroma {
     /// Creates a chroma channel from the samples of a channel in a data window.
     pub(super) fn new(channel: &ExrChannel, samples: ChannelSamples, data: ExrWindow) -> Chroma {
+        // Samples are at multiples of the sampling rate in window coordinates, which may be negative.
         let first = |axis: usize| (-i64::from(data.min[axis])).rem_euclid(channel.sampling[axis] as i64) as usize;
         let size = Plane::area(channel, data);
         let sampling = channel.sampling;
@@ -116,6 +118,7 @@ pub(super) fn convert(
             (&mut *red_row, width),
             (&mut *blue_row, width),
         ] {
+            // All rows have the same sizes, so the scratch memory is either empty or complete.
             memory.try_reserve(count - memory.len()).map_err(|_| Error::memory("a row"))?;
             memory.resize(count, 0.0);
         }

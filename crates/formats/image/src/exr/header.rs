@@ -166,6 +166,7 @@ impl ExrPart {
         let Some(tiles) = self.tiles else { return self.data.size()[1].div_ceil(self.block_rows()) as u64 };
         let Vec2(width, height) = tiles.tile_size;
         let count = |[across, down]: [usize; 2]| across.div_ceil(width) as u64 * down.div_ceil(height) as u64;
+        // A count that saturates needs an offset table that is larger than any file, so reading it fails.
         self.levels().into_iter().map(count).fold(0, u64::saturating_add)
     }
 }

@@ -128,6 +128,7 @@ fn first(
         let is_read: Vec<bool> = channels.iter().map(&is_wanted).collect();
         for colors in pictures(channels, &is_read) {
             let rank = colors.rank();
+            // Not `<=`: of equally good images, the first is chosen.
             if best.as_ref().is_none_or(|(best_rank, _)| rank < *best_rank) {
                 best = Some((rank, ExrPicture { part: number, colors, is_read: is_read.clone() }));
             }

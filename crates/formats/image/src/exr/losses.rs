@@ -84,6 +84,7 @@ fn of_piece(image: &Image, halves: &[usize], samples: &[f32]) -> ExrLosses {
 fn is_half(value: f32) -> bool {
     let size = value.abs();
     if size < MIN_NORMAL {
+        // Scaling by a power of two is exact, and the result is below 1024, so the cast only removes the fraction.
         let steps = size * (1 << 24) as f32;
         return steps == (steps as u32) as f32;
     }

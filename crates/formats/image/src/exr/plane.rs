@@ -121,6 +121,7 @@ fn repeated<T: Copy + Default>(samples: &[T], channel: &ExrChannel, data: ExrWin
         let row = index(1, down, y);
         let sample = |x: usize| {
             let column = index(0, across, x);
+            // A window that is smaller than the sampling may contain no samples.
             let exists = row < rows && column < columns;
             if exists { samples[row * columns + column] } else { T::default() }
         };

@@ -277,6 +277,7 @@ impl ExrGrid {
             return None;
         }
         let min = [0, 1].map(|axis| part.data.min[axis] + ([column, row][axis] * self.size[axis]) as i32);
+        // In 64 bits, because a tile may be much larger than the image.
         let last = |axis: usize| (min[axis] as i64 + self.size[axis] as i64 - 1).min(part.data.max[axis].into()) as i32;
         Some((row * self.columns + column, ExrRows { min, max: [last(0), last(1)] }))
     }
@@ -521,6 +522,7 @@ impl ExrJob<'_> {
         // Tiles have a column, a row, and two level numbers.
         let is_small = place.get(2..).is_some_and(|levels| levels.iter().any(|level| *level != 0));
         let size =
+            // A block that compression would enlarge is stored uncompressed, so no block is larger than its pixels.
             usize::try_from(size).ok().filter(|size| block_bytes(part).is_none_or(|max_bytes| *size <= max_bytes));
         let size = size.ok_or_else(|| fault(file, reader.offset(), "invalid block size"))?;
         if !is_wanted || is_small {

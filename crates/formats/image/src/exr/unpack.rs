@@ -53,6 +53,7 @@ pub(super) fn multiples(step: usize, first: i32, last: i32) -> usize {
     let step = step as i64;
     let first = i64::from(first);
     let last = i64::from(last);
+    // Euclidean division rounds down for negative coordinates as well.
     (last.div_euclid(step) - (first - 1).div_euclid(step)) as usize
 }
 
@@ -135,6 +136,7 @@ fn unpack_sampled(part: &ExrPart, packed: Vec<u8>, rows: &ExrRows, place: BlockP
     }
     if let Compression::Uncompressed | Compression::RLE | Compression::ZIP1 | Compression::ZIP16 = part.compression {
         // These methods compress plain bytes, so the block is declared as one row of halves.
+        // Halves are the smallest samples of the format, and `bytes` is even, because samples have 2 or 4 bytes.
         let channel = ChannelDescription::new("Y", SampleType::F16, false);
         let header = Header::new(Text::from(""), (bytes / 2, 1), [channel].into_iter().collect()).with_encoding(
             part.compression,

@@ -167,6 +167,7 @@ impl ExrPacker<'_> {
     /// Appends sample `place` of each pixel in a range. Colors are premultiplied unless they already are.
     fn colors(&self, place: usize, kind: ChannelType, pixels: Range<usize>, data: &mut Vec<u8>) {
         let size = self.image.channels.count();
+        // The last sample is alpha, which is not multiplied by itself.
         let multiplies = multiplies(self.image) && place + 1 < size;
         let sample = |pixel: &[f32]| if multiplies { pixel[place] * pixel[size - 1] } else { pixel[place] };
         let samples = self.samples[pixels.start * size..pixels.end * size].chunks_exact(size).map(sample);

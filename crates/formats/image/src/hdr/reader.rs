@@ -93,8 +93,10 @@ impl ChunkJob for HdrJob<'_> {
         let missing = (slot.rows.len() * row_bytes + SLACK).saturating_sub(slot.planes.len());
         slot.planes.try_reserve_exact(missing).map_err(|_| Error::memory("rows"))?;
         slot.planes.resize(slot.planes.len() + missing, 0);
+        // Under a lock, because the packed size of a row is known only after it has been unpacked.
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         for place in 0..slot.rows.len() {
+            // The slack after a row overlaps the next row, which is unpacked later.
             rows.next(&mut slot.planes[place * row_bytes..][..row_bytes + SLACK])?;
         }
         slot.done = (rows.window.offset(), rows.bytes.len());

@@ -175,6 +175,7 @@ pub(super) fn is_exact(numbers: [f32; 3]) -> bool {
     // Scales the largest sample to at least 128 and less than 256.
     let scale = f32::from_bits((261 - exponent) << 23);
     numbers.into_iter().all(|number| {
+        // A small number may underflow to 0, which would pass as a whole mantissa.
         let mantissa = number * scale;
         mantissa == (mantissa as u32) as f32 && (mantissa != 0.0 || number == 0.0)
     })
@@ -194,6 +195,7 @@ pub(super) fn pack(mut plane: &[u8], out: &mut Vec<u8>) {
             out.extend_from_slice(&[128 + run as u8, plane[0]]);
             run
         } else {
+            // Larger first bytes mark runs.
             let max_count = plane.len().min(128);
             let count = (1..max_count).find(|&at| run_of(&plane[at..], WORTH) == WORTH).unwrap_or(max_count);
             out.push(count as u8);

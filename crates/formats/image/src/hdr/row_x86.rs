@@ -62,6 +62,7 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
             _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes))
         });
         let is_lit = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(exponent, _mm512_setzero_ps());
+        // `scalef` multiplies by a power of two even if the power itself is not a normal float, so it needs no table.
         let power = _mm512_sub_ps(exponent, _mm512_set1_ps(136.0));
         let [red, green, blues] = [red, green, blues].map(|mantissa| _mm512_maskz_scalef_ps(is_lit, mantissa, power));
         for part in 0..3 {
@@ -84,6 +85,7 @@ unsafe fn of_planes_avx512(planes: [&[u8]; 4], to: &mut [Pixel]) -> usize {
 #[target_feature(enable = "avx2")]
 fn scales(exponents: __m256i) -> __m256i {
     let number = |number| _mm256_set1_epi32(number);
+    // Each of the two formulas is meaningless for the exponents of the other; the blend discards these lanes.
     let whole = _mm256_slli_epi32::<23>(_mm256_sub_epi32(exponents, number(9)));
     let small = _mm256_sllv_epi32(number(1), _mm256_add_epi32(exponents, number(13)));
     let small = _mm256_andnot_si256(_mm256_cmpeq_epi32(exponents, _mm256_setzero_si256()), small);

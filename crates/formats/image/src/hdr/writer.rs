@@ -67,6 +67,7 @@ impl HdrPageSlot {
             self.bytes.extend_from_slice(self.stored.as_flattened());
             return;
         }
+        // Fits in 15 bits, because `WIDTHS` contains the width.
         let [high, low] = (pixels.len() as u16).to_be_bytes();
         self.bytes.extend_from_slice(&[2, 2, high, low]);
         for channel in 0..4 {

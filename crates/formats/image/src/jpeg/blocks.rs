@@ -41,6 +41,7 @@ pub(super) fn sequential(
     mean: &mut i32,
     block: &mut Block,
 ) -> Result<usize, JpegDamage> {
+    // Wrapping, because the differences of a damaged file can add up to any value.
     *mean = mean.wrapping_add(bits.difference(means)?);
     block[0] = *mean as i16;
     let mut last = 0;
@@ -60,6 +61,7 @@ pub(super) fn sequential(
         last = index;
         index += 1;
     }
+    // `place` rejects a coefficient past the end, but 16 zeros without a value only move the index.
     if index > 64 { Err(JpegDamage::Block) } else { Ok(last) }
 }
 
@@ -128,6 +130,7 @@ pub(super) fn progressive_next(
     blocks: &mut u32,
     block: &mut Block,
 ) -> Result<(), JpegDamage> {
+    // Fits in 16 bits, because scan headers with `low` above 13 are rejected.
     let step = 1_i16 << band.low;
     let mut index = band.start;
     while *blocks == 0 && index <= band.end {
@@ -135,6 +138,7 @@ pub(super) fn progressive_next(
         let mut zeros = usize::from(symbol >> 4);
         let value = match symbol & 15 {
             0 if zeros < 15 => {
+                // Includes this block, whose nonzero coefficients are still refined below.
                 *blocks = (1 << zeros) + bits.number(zeros as u32);
                 break;
             }

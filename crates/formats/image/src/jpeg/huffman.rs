@@ -66,6 +66,7 @@ impl JpegCodes {
         // Every continuation of the code has the same entry, apart from the bits of a value.
         for rest in 0..1_u32 << spare {
             let index = (code << spare | rest) as usize;
+            // Never 0, which marks longer codes, because a code has at least one bit.
             self.lookup[index] = (bits << 8) as u16 | u16::from(symbol);
             if size > 0 && size <= spare {
                 let value = extend(u64::from(rest >> (spare - size)), size);
@@ -145,6 +146,7 @@ impl<'a> JpegBits<'a> {
                 // again.
                 self.state.bits |= word >> self.state.count;
                 self.at += ((63 - self.state.count) >> 3) as usize;
+                // Whole bytes do not change the lowest three bits of the count.
                 self.state.count |= 56;
                 return;
             }

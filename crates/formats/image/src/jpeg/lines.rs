@@ -21,6 +21,7 @@ pub(super) struct Strip {
 
 impl Strip {
     pub(super) fn new(stride: usize, unit_rows: usize) -> Result<Strip> {
+        // Two MCU rows, because pixels near the border of two MCU rows are interpolated from both.
         let rows = 2 * unit_rows;
         Ok(Strip { samples: zeroed(stride * rows, "a part of an image")?, stride, rows })
     }
@@ -185,6 +186,7 @@ fn widen(frame: &Frame, index: usize, strip: &Strip, y: usize, sums: &mut [u16],
 fn widen_row(narrow: &[u8], wide: &mut [u8]) {
     let wide = wide.as_chunks_mut::<2>().0;
     let last = narrow.len() - 1;
+    // A row has at least three samples here: `sampling_of` selects interpolation only for wider components.
     let inner = wide[1..last].iter_mut();
     let neighbors = narrow.iter().zip(&narrow[1..]).zip(&narrow[2..]);
     for (pair, ((left, middle), right)) in inner.zip(neighbors) {
@@ -231,6 +233,7 @@ fn write_colors(luma: &[u8], blues: &[u8], reds: &[u8], pixels: &mut [u8]) {
         let luma = (i32::from(*luma) << 16) + (1 << 15);
         let blue = i32::from(*blue) - 128;
         let red = i32::from(*red) - 128;
+        // The factors are 1.402, 0.344136, 0.714136 and 1.772.
         let sums = [luma + 91_881 * red, luma - 22_554 * blue - 46_802 * red, luma + 116_130 * blue];
         *pixel = sums.map(|sum| (sum >> 16).clamp(0, 255) as u8);
     }

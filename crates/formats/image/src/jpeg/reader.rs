@@ -100,6 +100,7 @@ impl JpegDecoder<'_, '_> {
                 0xDA => {
                     let scan = self.scan(&mut frame, at, scans)?;
                     scans += 1;
+                    // The header is complete, and no memory for pixels has been allocated yet.
                     if scans == 1 {
                         self.check_backed(&frame)?;
                     }
@@ -196,6 +197,7 @@ impl JpegDecoder<'_, '_> {
             return Err(broken(format!("the image has more than {MAX_SCANS} scans")));
         }
         if scans == 0 {
+            // Not in the frame header, because segments that determine the color model may follow it.
             frame.colors = self.markers.colors(frame);
         }
         let scan = self.segments.scan(frame, at)?;

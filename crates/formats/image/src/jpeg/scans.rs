@@ -103,6 +103,7 @@ impl<'a, 'r> ScanReader<'a, 'r> {
             // At least one MCU per pass, and more while a whole MCU is certainly buffered.
             while result.is_ok() && next < end && (next == start || bits.at() + MAX_UNIT_BYTES <= data.len()) {
                 result = read(&mut bits, &self.parts, &mut self.means, &mut self.empty, next);
+                // Bits past the end of the data are 0, so it suffices to check once per MCU.
                 if bits.state().left() < 0 {
                     result = Err(JpegDamage::End);
                 }

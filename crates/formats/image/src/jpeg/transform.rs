@@ -178,6 +178,7 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn pass<const BITS: i32>(input: [__m128i; 8]) -> [__m256i; 8] {
+        // Combined factors are below 4 in magnitude, so they fit in 16 bits.
         const ONE: i32 = 1 << FACTOR_BITS;
         let [turn, plus, minus] = [factor(0.541_196_100), factor(0.765_366_865), factor(1.847_759_065)];
         let pair = zipped(input[2], input[6]);
@@ -214,6 +215,7 @@ mod x86 {
         let half = _mm256_set1_epi32(1 << (BITS - 1));
         let mut output = [half; 8];
         for index in 0..4 {
+            // One addition rounds both outputs, since both contain the even part.
             let even = _mm256_add_epi32(even[index], half);
             output[index] = _mm256_srai_epi32::<BITS>(_mm256_add_epi32(even, odd[index]));
             output[7 - index] = _mm256_srai_epi32::<BITS>(_mm256_sub_epi32(even, odd[index]));

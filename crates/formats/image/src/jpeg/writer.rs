@@ -59,6 +59,7 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
         return Err(usage(format!("invalid JPEG quality {quality}; expected 1 to 100")));
     }
     let bands = JpegPages::new(image, samples, quality);
+    // Encoded here only for its header; `format` encodes it again.
     let mut first = Band::default();
     bands.take(0, &mut first)?;
     bands.encode(&mut first)?;

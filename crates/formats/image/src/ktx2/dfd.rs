@@ -88,6 +88,7 @@ pub(super) fn descriptor(texture: &Texture) -> Result<Vec<u8>> {
     let samples = samples(texture.encoding);
     let total = FIXED_BYTES + samples.len() * SAMPLE_BYTES;
     let is_srgb = texture.color_space == ColorSpace::Srgb;
+    // The descriptor stores dimensions and bit lengths minus 1.
     let side = texture.encoding.side() as u8 - 1;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(total).map_err(|_| Error::memory("a header"))?;

@@ -160,6 +160,7 @@ fn weighed_lights(rows: [&[u8]; 2], to: &mut [u8]) {
     const TOGETHER: usize = 32;
     let codes = &*BYTES;
     let lights = &*LIGHTS;
+    // An output pixel averages two input pixels, of 4 bytes each, per row.
     let [top, bottom] = rows.map(|row| row.chunks(8 * TOGETHER));
     for ((top, bottom), to) in top.zip(bottom).zip(to.chunks_mut(4 * TOGETHER)) {
         let mut places = [[0; 4]; TOGETHER];

@@ -36,6 +36,7 @@ impl MipmapKernel {
         let is_kaiser = filter == MipmapFilter::Kaiser && from > to;
         let scale = from as f64 / to.max(1) as f64;
         let taps = match is_kaiser {
+            // One more, because the window may start inside a pixel.
             true => (2.0 * KAISER_WIDTH * scale).ceil() as usize + 1,
             false if from == to => 1,
             false => {

@@ -106,6 +106,7 @@ polyhaul_model::options! {
 pub fn mipmaps(image: &Image, options: &MipmapOptions, run: &RunOptions) -> Result<Vec<Image>> {
     check(image, options)?;
     let mut levels: Vec<Image> = Vec::new();
+    // Each level halves the longer side, so there are at most as many levels as a side has bits.
     levels.try_reserve_exact(usize::BITS as usize)?;
     loop {
         let last = levels.last().unwrap_or(image);
@@ -346,6 +347,7 @@ impl Filtering<'_> {
         if self.work.content == MipmapContent::Normals {
             values.chunks_exact_mut(size).for_each(normalize);
         } else if self.work.weighs {
+            // The negative weights of a Kaiser filter can make alpha negative, and the divisor could become 0.
             self.scale_colors(values, |alpha| 1.0 / weight(alpha.max(0.0)));
         }
         if self.work.is_bent && self.image.premultiplied {

@@ -54,6 +54,7 @@ pub(super) fn undo(number: u8, size: usize, above: &[u8], from: &[u8], to: &mut 
         3 => undo_pixels::<3>(number, above, from, to),
         4 => undo_pixels::<4>(number, above, from, to),
         6 => undo_pixels::<6>(number, above, from, to),
+        // PNG has no other pixel sizes: one to four samples of one or two bytes.
         _ => undo_pixels::<8>(number, above, from, to),
     }
 }

@@ -83,6 +83,7 @@ impl<'a> Idat<'a> {
         if bytes.is_empty() {
             return Err(unexpected());
         }
+        // Without a buffer for pixels, the decoder does not inflate them.
         let (used, event) = self.decoder.update(bytes, None).map_err(|_| unexpected())?;
         match (&event, to) {
             (Decoded::ImageData, Some((to, _))) => to.extend_from_slice(&bytes[..used]),

@@ -152,6 +152,7 @@ impl PngSample for u8 {
 }
 
 impl PngSample for u16 {
+    // Samples of 16 bits are big-endian in the file, so rows are always converted.
     fn as_bytes(_: &mut [u16]) -> Option<&mut [u8]> {
         None
     }

@@ -116,6 +116,7 @@ fn inflate<T: PngSample>(
     sizes: PngSizes,
 ) -> Result<Vec<T>> {
     let span_bytes = sizes.span + Idat::BEYOND_BYTES + sizes.ahead;
+    // Half of the memory limit is for spans, the other half for inflated chunks.
     let backed = usize::try_from(options.memory_limit / 2).unwrap_or(usize::MAX) / span_bytes;
     let max_spans = backed.min(options.worker_threads() + 1);
     // Without spans to decode ahead, a third thread would wait, since everything else is sequential.

@@ -105,6 +105,7 @@ impl PngInput<'_> {
             _ => 3,
         };
         let limits = &self.options.limits;
+        // The first product cannot overflow, because both sides have 32 bits.
         let bytes = (width * height).saturating_mul(channels * if bits == 16 { 2 } else { 1 });
         let min_bytes = usize::try_from(min_file_bytes(bytes, limits)).unwrap_or(usize::MAX);
         // An image that exceeds the limit is rejected later, by its header.
@@ -327,6 +328,7 @@ impl PngRowReader<'_> {
         let size = self.layout.channels.count();
         for [left, top, columns, rows] in PASSES {
             let width = self.width.saturating_sub(left).div_ceil(columns);
+            // A pass without columns is not stored at all.
             let numbers = if width == 0 { 0..0 } else { top..self.height };
             for number in numbers.step_by(rows) {
                 self.next(width, pixels)?;

@@ -131,6 +131,7 @@ impl Drop for StartedSpan<'_, '_> {
     fn drop(&mut self) {
         let mut line = lock(&self.line.line);
         line.misses = if self.is_found { 0 } else { line.misses + 1 };
+        // `next` waits for a started span at the front, so this span is still in the queue.
         let at = self.number - line.taken;
         if let Some(span) = self.span.take() {
             line.spans[at] = Queued::Decoded(span);

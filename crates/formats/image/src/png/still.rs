@@ -215,6 +215,7 @@ impl<'a> Still<'a> {
             let head = self.reader.peek(HEAD_BYTES)?;
             let available = head.len() as u64;
             let Some(&[a, b, c, d, kind @ ..]) = head.first_chunk::<HEAD_BYTES>() else {
+                // At least 1, because this loop continues as long as there is nothing to pass on.
                 self.stop(at, "unexpected end of file", available.max(1));
                 return Ok(());
             };
@@ -226,6 +227,7 @@ impl<'a> Still<'a> {
             } else if kind == *b"IEND" && self.reader.peek(HEAD_BYTES + SUM_BYTES)?.len() < HEAD_BYTES + SUM_BYTES {
                 self.stop(at, "unexpected end of file", u64::MAX);
             } else if kind[0].is_ascii_lowercase() && kind != *b"tRNS" {
+                // The first letter of an ancillary chunk is lowercase (5.4). The decoder needs `tRNS` for the pixels.
                 self.describe(at, length as usize, kind)?;
             } else {
                 self.pass_on(length, kind)?;

@@ -288,6 +288,7 @@ impl Pages for PngPages<'_> {
     }
 
     fn format(&self, slot: &mut PngPageSlot) -> Result<()> {
+        // By now, `order` has combined the checksums of all parts.
         if self.is_last(slot) {
             slot.chunk.try_reserve(8)?;
             slot.chunk.extend_from_slice(&slot.sum.value().to_be_bytes());

@@ -135,6 +135,7 @@ impl TgaPixels {
                 let no_bits = (0, u32::MAX);
                 let (any_bits, common_bits) =
                     from.as_chunks().0.iter().fold(no_bits, |(any_bits, common_bits), pixel: &[u8; 4]| {
+                        // Whole pixels are combined, so that alpha is extracted once instead of once per pixel.
                         let pixel = u32::from_le_bytes(*pixel);
                         (any_bits | pixel, common_bits & pixel)
                     });
@@ -329,6 +330,7 @@ fn map(raw: &TgaRaw<'_>, first: usize, bytes: &[u8]) -> Result<ColorMap> {
     // reserved.
     unsafe { colors.set_len(size) };
     let mut attributes = AlphaSeen::default();
+    // Meaningless unless colors have 16 bits; `judge_alpha` uses it only then.
     attributes.add_highest_bits(bytes);
     Ok(ColorMap { first, colors, channels, index_bytes, attributes })
 }

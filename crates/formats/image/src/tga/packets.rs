@@ -61,6 +61,7 @@ impl Packets {
         let (count, is_run) = TgaHeads::decode(head);
         self.run = None;
         if is_run {
+            // Nothing is consumed yet, so this packet can be started again with more bytes.
             let Some(stored) = rest.get(..size) else { return false };
             let mut pixel = [0; MAX_PIXEL_BYTES];
             pixel[..size].copy_from_slice(stored);

@@ -67,6 +67,7 @@ fn opaque(channels: Channels, mut samples: Vec<u8>) -> (Channels, Vec<u8>) {
     let size = channels.count();
     let colors = channels.colors();
     let pixels = samples.len() / size;
+    // The first pixel is already in place.
     for pixel in 1..pixels {
         // Pixels shrink, so copying them in order never overwrites unread samples.
         samples.copy_within(pixel * size..pixel * size + colors, pixel * colors);

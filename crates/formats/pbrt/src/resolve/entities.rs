@@ -65,6 +65,7 @@ impl PbrtScene<'_> {
                 self.note_version(event.spot, &what, version)?;
             }
         }
+        // Once seen, the class is recognized by its number, without comparing text.
         if self.entities.plymesh == Some(class) || content.text(event.a) == "plymesh" {
             self.entities.plymesh = Some(class);
             self.plymesh(index, event.spot)?;
@@ -152,6 +153,7 @@ impl PbrtScene<'_> {
             return self.broken(spot, "nested-object", message.into());
         }
         let (object, is_new) = self.object(name)?;
+        // The definition may follow; `finish` reports uses without one.
         if is_new {
             let at = self.at(spot);
             self.entities.object_uses.try_reserve(1).map_err(|_| Error::memory("names"))?;
@@ -250,6 +252,7 @@ impl PbrtScene<'_> {
         let name =
             if directive == D::Texture { content.operands.get(event.a as usize).copied() } else { Some(event.a) };
         let graphics = self.state.graphics;
+        // The indices follow the order of the targets in `attribute`.
         let attributes = match directive {
             D::LightSource | D::AreaLightSource => graphics.attributes[1],
             D::Material | D::MakeNamedMaterial => graphics.attributes[2],
@@ -281,6 +284,7 @@ impl PbrtScene<'_> {
             D::LightSource => try_push(&mut self.render.lights, entity, "lights")?,
             D::AreaLightSource => {
                 self.state.graphics.area_light = self.render.area_lights.len() as u32;
+                // The cached state of shapes does not have this light.
                 self.state.graphics.shape_state = NONE;
                 try_push(&mut self.render.area_lights, entity, "lights")?;
             }

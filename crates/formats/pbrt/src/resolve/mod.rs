@@ -229,6 +229,7 @@ impl<'a> PbrtScene<'a> {
                     let depth = self.frames.len();
                     self.include(&content, number, event)?;
                     if self.frames.len() > depth {
+                        // The included file is now on top, so the current file is below it.
                         let frame = &mut self.frames[depth - 1];
                         frame.event = number + 1;
                         frame.content = Some(content);
@@ -328,6 +329,7 @@ impl<'a> PbrtScene<'a> {
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };
         // The worker that parsed the piece registered its files, except files beyond a limit.
+        // Sorted, because files are registered in the order of their events.
         let registered = content.files.binary_search_by_key(&(number as u32), |&(event, _)| event);
         let file = match registered.ok().and_then(|at| content.files.get(at)) {
             Some(&(_, file)) => file,
@@ -379,6 +381,7 @@ impl<'a> PbrtScene<'a> {
         let is_main = frame.named.is_none();
         let is_import = frame.import.is_some();
         self.count_file(file, frame.bytes)?;
+        // An Include only inserts text, so scopes may start before it and end in it, or the other way around.
         if is_main || is_import {
             self.check_scopes()?;
         }
@@ -398,6 +401,7 @@ impl<'a> PbrtScene<'a> {
     /// Restores the state after an Import.
     fn restore(&mut self, import: Option<Box<SavedState>>) -> Result<()> {
         if let Some(saved) = import {
+            // Scopes that the imported file left open end with it.
             self.state.scopes.truncate(self.state.open_from);
             if planted("pbrt-import") {
                 return Ok(());

@@ -205,6 +205,7 @@ impl PbrtScene<'_> {
             },
             D::WorldBegin => {
                 self.state.in_world = true;
+                // As in pbrt, the transform of the camera does not apply to the world.
                 graphics.motion = Motion::IDENTITY;
                 graphics.active = 3;
                 let world = self.name("world")?;
@@ -223,6 +224,7 @@ impl PbrtScene<'_> {
                     let message = format!("`{name}` is not a pbrt color space");
                     return self.broken(event.spot, "unknown-color-space", message);
                 }
+                // `None` represents the default of pbrt, so that declaring the default changes nothing.
                 graphics.color_space = (text != "srgb").then(|| content.name(event.a));
             }
 
@@ -314,6 +316,7 @@ impl PbrtScene<'_> {
         let Motion { start, end } = self.state.graphics.motion;
         let replaces = matches!(step, StepKind::Replace | StepKind::ReplaceAll);
         let mut node = |parent: Transform| -> Result<Transform> {
+            // A replacement does not depend on its parent.
             let parent = if replaces { NONE } else { parent.0 };
             let number = self.render.nodes.len() as u32;
             try_push(&mut self.render.nodes, Node { parent, step, segment, at }, "transforms")?;
@@ -350,6 +353,7 @@ impl PbrtScene<'_> {
     pub(super) fn keep(&mut self, motion: Motion) {
         for transform in [motion.start, motion.end] {
             if transform != Transform::IDENTITY {
+                // A limit instead of a flag per node, so that dropping nodes is a single truncation.
                 self.state.used_nodes = self.state.used_nodes.max(transform.0 + 1);
             }
         }

@@ -162,6 +162,7 @@ impl Converter<'_> {
         let Bounds { min, max } = bounds(scene, objects).unwrap_or(Bounds { min: [-1.0; 3], max: [1.0; 3] });
         let center = [0, 1, 2].map(|i| (f64::from(min[i]) + f64::from(max[i])) / 2.0);
         let size = [0, 1, 2].map(|i| (f64::from(max[i]) - f64::from(min[i])) / 2.0);
+        // A scene that is a single point still needs a distance above 0.
         let radius = size.iter().map(|part| part * part).sum::<f64>().sqrt().max(1e-6);
         let forward = scene.axes.forward.direction();
         let up = scene.axes.up.direction();
@@ -312,6 +313,7 @@ impl Converter<'_> {
         let mut indices = Vec::new();
         let mut vertices = Vec::new();
         indices.try_reserve_exact(corner_count)?;
+        // The first group is 1, because 0 marks vertices that no group contains.
         scratch.group += 1;
         for corner in faces.iter().flat_map(|range| 3 * range.start..3 * range.end) {
             let Some(&vertex) = welded.corner_vertices.get(corner) else { continue };

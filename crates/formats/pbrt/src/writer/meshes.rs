@@ -27,6 +27,7 @@ pub fn movable(render: &Render, vertices: u64) -> Result<Vec<u32>> {
 fn has_indices(shape: &Shape<'_>, points: u64) -> bool {
     match shape.parameters().get("indices").map(|parameter| parameter.values) {
         Some(ParameterValues::Integers(indices)) => {
+            // Negative indices become large, and are thus out of range.
             indices.len().is_multiple_of(3) && indices.iter().all(|&index| (index as u32 as u64) < points)
         }
         _ => false,

@@ -96,6 +96,7 @@ impl<'a> PbrtPages<'a> {
             let count = parameter.values.len() as u64;
             // A list that does not fit is split: the first part fills this page, and each further part starts a new
             // page.
+            // At least one value, because a page that starts at value 0 writes the text before the values, too.
             let room = (page_bytes.saturating_sub(*filled) / VALUE_BYTES).max(1);
             *filled += PARAMETER_BYTES;
             if count <= room || count <= 4 {
@@ -253,6 +254,8 @@ impl PbrtPageSlot {
                 let last = range.end - 1;
                 let index = first + at.item;
                 let motion = pages.motion(*list, index);
+                // The transforms of neighbors decide, wherever they are written, so the text does not depend on page
+                // breaks.
                 let is_first = index == first || pages.motion(*list, index - 1) != motion;
                 let is_last = index == last || pages.motion(*list, index + 1) != motion;
                 let is_placed = motion != Motion::IDENTITY;
@@ -310,6 +313,7 @@ impl PbrtPageSlot {
         let ends_here = (end.op, end.item) == (at.op, at.item);
         let parameters = body.parameters.into_iter().flat_map(Parameters::iter);
         let parameters = parameters.enumerate().skip(at.parameter as usize);
+        // Written in full here, because `count_item` never splits an item with a mesh file.
         if let Some((declaration, text)) = body.mesh_file {
             self.string_parameter(pages.compact, depth, declaration, text)?;
         }

@@ -58,6 +58,7 @@ impl<'a> PbrtPlaces<'a> {
             deepest = deepest.max(depth);
             depths.push(depth);
         }
+        // A named node has a child, which is deeper than the node.
         if deepest > NAME_EVERY {
             places.name_nodes(&depths, motions)?;
         }
@@ -86,6 +87,7 @@ impl<'a> PbrtPlaces<'a> {
             let step = self.render.step(self.render.transform(node));
             let Some(parent) = step.and_then(|(parent, _)| self.render.transform_index(parent)) else { continue };
             used[parent] = true;
+            // Avoids repeated names of siblings that follow each other; `dedup` removes the others.
             if depths[parent].is_multiple_of(NAME_EVERY) && self.named.last() != Some(&(parent as u32)) {
                 try_push(&mut self.named, parent as u32, "the plan")?;
             }
@@ -175,6 +177,7 @@ impl<'a> PbrtPlaces<'a> {
 
     fn moving(&self, pen: &mut PbrtPen<'_, '_>, depth: u32, motion: Motion, path: &mut StepPath) -> Result<()> {
         let ends = [(motion.start, "ActiveTransform StartTime"), (motion.end, "ActiveTransform EndTime")];
+        // Only the bases are needed here. The loop below finds the steps again, because both ends use the same memory.
         let bases = [self.whole(ends[0].0, path)?, self.whole(ends[1].0, path)?];
         let is_camera = match bases {
             [PlacesBase::Inverse(start), PlacesBase::Inverse(end)] => self.is_of_camera([start, end]),

@@ -19,6 +19,7 @@ const NONE: u32 = u32::MAX;
 const NAMED: u32 = 1 << 31;
 
 /// Time of the first item; 0 means that a value is never needed.
+/// It is not 1, because the even time before the first item must not be 0 either.
 const FIRST: u64 = 3;
 /// Time between two items. Items have odd times; state that must be in effect before an item has the even time before
 /// it.
@@ -152,6 +153,8 @@ impl<'a> Planner<'a> {
         for (index, light) in render.area_lights.iter().enumerate() {
             self.touch(PlanSlot::OfAreaLights, light.attributes.unwrap_or(NONE), self.area_lights[index].first);
         }
+        // In reverse, so that the lifetime of an attribute is final before it extends the lifetime of its predecessor,
+        // which has a lower index.
         for (index, attribute) in render.attributes.iter().enumerate().rev() {
             let Some(slot) = slot_of(render.text(attribute.entity.name)) else { continue };
             self.touch_before(slot, index as u32);
@@ -263,6 +266,7 @@ impl<'a> Planner<'a> {
             if value == NONE || self.life(slot, value).is_none_or(|life| life.is_written) {
                 return false;
             }
+            // Unlike attributes, these do not depend on the value that they replace.
             if matches!(slot, PlanSlot::Material | PlanSlot::AreaLight) {
                 return true;
             }
@@ -331,6 +335,7 @@ impl<'a> Planner<'a> {
                 break;
             }
         }
+        // Items require one value, and shapes three.
         let mut changes = [(PlanSlot::Material, NONE); 4];
         let mut count = 0;
         for &(slot, value) in required {
@@ -553,6 +558,7 @@ impl<'a> Planner<'a> {
         self.materials_before(free as u32, self.shapes_at)?;
         let mut from = 0;
         for (start, end, index) in defined {
+            // Definitions in a scene built by a program may overlap, but each shape is written once.
             let shapes = start.max(from)..end.max(from);
             self.runs(from..shapes.start)?;
             from = shapes.end;
@@ -614,6 +620,8 @@ impl<'a> Planner<'a> {
         if let Some(last) = later(&self.area_lights, self.next_area_light, light) {
             self.area_lights_before(last + 1, time)?;
         }
+        // An attribute that is needed only inside the object is set inside it. The even time just before `end` already
+        // counts as after the object.
         while base != NONE && self.last(PlanSlot::OfShapes, base) + 1 < end {
             base = self.before(base);
         }

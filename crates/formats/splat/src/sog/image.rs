@@ -92,6 +92,7 @@ fn pixel_chunk(name: &Arc<str>, file: &[u8]) -> Result<Range<usize>> {
     while let Some(&[a, b, c, d, size @ ..]) = file.get(start - CHUNK_BYTES..start).and_then(<[u8]>::first_chunk::<8>) {
         let size = u32::from_le_bytes(size) as usize;
         match &[a, b, c, d] {
+            // `start` is inside the file, because the bytes before it were just read.
             b"VP8L" if file.len() - start >= size => return Ok(start..start + size),
             b"VP8L" => return Err(fault(name, file.len() as u64, "unexpected end of file in the pixels")),
             b"VP8 " => {
@@ -113,6 +114,7 @@ fn unsupported(name: &Arc<str>, at: u64, message: &str) -> Error {
 /// Removes all other chunks and sets the alpha bit, so that the decoder produces RGBA directly and nothing is copied.
 fn only_pixels<'f>(file: &'f mut [u8], chunk: &Range<usize>) -> Option<&'f [u8]> {
     let start = chunk.start.checked_sub(RIFF_BYTES + CHUNK_BYTES)?;
+    // For decoding, the bit is only a hint: the stored pixels always have alpha.
     *file.get_mut(chunk.start + SIZE_BYTES - 1)? |= HAS_ALPHA;
     let file = file.get_mut(start..chunk.end)?;
     let size = (chunk.len() as u32).to_le_bytes();

@@ -139,6 +139,8 @@ impl Pages for SpzFrames<'_> {
             // Taken out, so that a kept frame is freed once it has been written.
             slot.packed = std::mem::take(&mut frame.lock().unwrap_or_else(PoisonError::into_inner));
         }
+        // A compressed frame is never empty, so this one was not kept. Compressing it again must yield the size in the
+        // table.
         if slot.packed.is_empty() { self.make(slot) } else { Ok(()) }
     }
 

@@ -277,6 +277,7 @@ impl SpzReader<'_> {
         let mut decoded = 0;
         while decoded < header.count && bytes > 0 {
             let left = header.count - decoded;
+            // Rounds grow with the columns, so that reallocations stay rare.
             let requested = if is_backed { left } else { left.min(ROUND.max(decoded)) };
             let columns = targets(&mut self.columns, attribute, &header, decoded..decoded + requested)?;
             let read =
@@ -408,6 +409,7 @@ fn taken(feed: &mut Feed<'_>, count: u64) -> Result<Vec<u8>> {
     let mut bytes: Vec<u8> = Vec::new();
     while (bytes.len() as u64) < count {
         let have = bytes.len();
+        // Steps grow with the buffer, so that reallocations stay rare.
         let step = usize::try_from(count - have as u64).map_or(STEP_BYTES, |left| left.min(STEP_BYTES.max(have)));
         bytes.try_reserve_exact(step).map_err(|_| Error::memory("a stream"))?;
         bytes.resize(have + step, 0);

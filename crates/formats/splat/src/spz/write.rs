@@ -172,6 +172,7 @@ fn fractional_bits(positions: &[[f32; 3]]) -> u8 {
     let bounds = Bounds::of(positions);
     let corners = bounds.iter().flat_map(|bounds| bounds.min.iter().chain(&bounds.max));
     let largest = corners.fold(0.0, |largest: f32, value| largest.max(value.abs()));
+    // Multiplying by a power of two is exact, and so is the comparison.
     let fits = |bits: &u8| largest * (1u32 << bits) as f32 <= MAX_COORDINATE;
     (0..=FRACTIONAL_BITS).rev().find(fits).unwrap_or(0)
 }
