@@ -366,7 +366,7 @@ impl<'o> Relinker<'o> {
         Ok(linked)
     }
 
-    /// Rewrites the first diffuse map of each material that is `used`; resolves no other file.
+    /// Rewrites the diffuse map of each material that is `used`; resolves no other file.
     pub(crate) fn textures<'m>(
         &mut self,
         materials: &'m [Material],
@@ -376,7 +376,7 @@ impl<'o> Relinker<'o> {
         let mut linked = Cow::Borrowed(materials);
         let used = materials.iter().enumerate().zip(used).filter(|(_, is_used)| **is_used);
         for ((number, material), _) in used {
-            let Some(map) = material.maps.iter().position(|map| map.kind == MapKind::Diffuse) else { continue };
+            let Some(map) = material.maps_of(MapKind::Diffuse).next().map(|(map, _)| map) else { continue };
             let folder = material.folder.or(scene);
             if let Some(new) = self.relink(folder, "", &material.maps[map].file, Need::File)? {
                 linked.to_mut()[number].maps[map].file = new;

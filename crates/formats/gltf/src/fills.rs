@@ -265,7 +265,7 @@ impl FillJob<'_, '_> {
         let mut changes = Vec::new();
         for (index, fill) in fills.iter().enumerate() {
             if let Some(layout) = fill.layout.filter(|layout| layout.sparse.is_some()) {
-                try_push(&mut changes, SparseChange::new(index, &layout, &fill.target)?, "sparse values")?;
+                try_push(&mut changes, SparseChange::new(index, &layout, fill)?, "sparse values")?;
             }
         }
         if changes.is_empty() {
@@ -300,7 +300,7 @@ fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
 }
 
 /// Sparse replacements for a fill.
-struct SparseChange {
+struct SparseChange<'f> {
     fill: usize,
     layout: AccessorLayout,
     /// Indices of the replaced elements.
@@ -312,24 +312,28 @@ struct SparseChange {
     /// Floats per element.
     width: usize,
     finish: Finish,
+    /// Counts replacements that are clamped.
+    cut: Option<&'f AtomicU64>,
 }
 
-impl SparseChange {
-    fn new(fill: usize, layout: &AccessorLayout, target: &FillTarget<'_>) -> Result<SparseChange> {
+impl<'f> SparseChange<'f> {
+    fn new(index: usize, layout: &AccessorLayout, fill: &AccessorFill<'f>) -> Result<SparseChange<'f>> {
         let count = layout.sparse.map_or(0, |sparse| sparse.indices.count);
         let mut change = SparseChange {
-            fill,
+            fill: index,
             layout: *layout,
             replaced: zeroed(count, "sparse values")?,
             floats: Vec::new(),
             indices: Vec::new(),
             width: 1,
             finish: Finish::Keep,
+            cut: None,
         };
-        match target {
+        match &fill.target {
             FillTarget::Floats { width, finish, .. } => {
                 change.width = *width;
                 change.finish = *finish;
+                change.cut = fill.outcome;
                 change.floats = zeroed(count.saturating_mul(*width), "sparse values")?;
             }
             _ => change.indices = zeroed(count, "sparse values")?,
@@ -347,7 +351,7 @@ impl SparseChange {
         let fill = if self.floats.is_empty() {
             AccessorFill::indices(&values, &mut self.indices, 0, None)
         } else {
-            AccessorFill::floats(&values, &mut self.floats, self.width, self.finish, None)
+            AccessorFill::floats(&values, &mut self.floats, self.width, self.finish, self.cut)
         };
         try_push(reads, fill, "sparse values")
     }

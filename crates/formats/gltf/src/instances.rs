@@ -106,9 +106,11 @@ impl InstancePlanner<'_, '_, '_> {
         let Some(&index) = self.instancing.attributes.get(name) else { return Ok(None) };
         let layout = self.values.layout(index, &self.path, &[N], self.log)?;
         let count = *self.count.get_or_insert(layout.count);
-        // No attribute of instances can have 32-bit integers.
-        if count != layout.count || layout.component == Component::U32 {
+        if count != layout.count {
             return Err(malformed(format!("{}: attributes differ in count: {count} and {}", self.path, layout.count)));
+        }
+        if layout.component == Component::U32 {
+            return Err(malformed(format!("{}: attributes of instances cannot have 32-bit integers", self.path)));
         }
         let limit = self.values.limits.instanced_objects;
         if count as u64 > limit {

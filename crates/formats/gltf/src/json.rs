@@ -152,12 +152,14 @@ fn check_size(text: &[u8], limits: &Limits) -> Result<()> {
     }
     // The constant prevents low limits from rejecting small documents.
     let too_many = |limit: u64, count: u64| count > limit.saturating_add(1024);
-    if too_many(limits.objects.saturating_mul(OBJECTS_PER_OBJECT), objects)
-        || too_many(limits.objects.saturating_mul(VALUES_PER_OBJECT), values)
-    {
-        return Err(over_limit(&format!("the {objects} objects of the JSON"), limits.objects, "objects"));
+    let counts = [("objects", objects, OBJECTS_PER_OBJECT), ("values", values, VALUES_PER_OBJECT)];
+    let over = counts.iter().find(|(_, count, factor)| too_many(limits.objects.saturating_mul(*factor), *count));
+    match over {
+        Some((noun, count, _)) => {
+            Err(over_limit(&format!("the {count} {noun} of the JSON"), limits.objects, "objects"))
+        }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 impl VersionDocument {

@@ -97,10 +97,10 @@ struct MaterialImages<'a> {
 }
 
 impl<'a> MaterialImages<'a> {
-    /// Returns the first map of a kind whose image glTF can embed or reference, and the location of the image.
+    /// Returns the map of a kind that applies, among those whose image glTF can embed or reference, and the location of
+    /// the image.
     fn usable(self, kind: MapKind) -> Option<(&'a TextureMap, ImageSource)> {
-        let mut maps = self.material.maps.iter().enumerate().filter(|(_, map)| map.kind == kind);
-        maps.find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
+        self.material.maps_of(kind).find_map(|(number, map)| match self.images.uses.get(&(self.number, number)) {
             Some(&image) => Some((map, ImageSource::Embedded(image))),
             None => is_image(&map.file).then(|| (map, ImageSource::Uri(encode_name(&map.file)))),
         })
@@ -405,8 +405,8 @@ pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [Vec<Stri
     let mut maps = Vec::new();
     for (number, material) in materials.iter().enumerate() {
         let source = MaterialImages { material, number, images };
-        let is_first = |map: &TextureMap| source.usable(map.kind).is_some_and(|(first, _)| std::ptr::eq(first, map));
-        let is_stored = |map: &&TextureMap| is_first(map) && has_property(source, map.kind);
+        let is_used = |map: &TextureMap| source.usable(map.kind).is_some_and(|(used, _)| std::ptr::eq(used, map));
+        let is_stored = |map: &&TextureMap| is_used(map) && has_property(source, map.kind);
         let lost = material.maps.iter().filter(|map| !is_stored(map));
         let described = |map: &TextureMap| {
             let kind = format!("{:?}", map.kind).to_lowercase();

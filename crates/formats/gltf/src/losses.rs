@@ -246,9 +246,10 @@ fn is_rounded(column: &Column) -> bool {
         F64(values) => !values.iter().all(|&value| exact(value)),
         I32(values) => !values.iter().all(|&value| exact(f64::from(value))),
         U32(values) => !values.iter().all(|&value| exact(f64::from(value))),
-        // The conversion to `f64` may round, so the value must also be equal when converted back.
-        I64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as i64 == value),
-        U64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as u64 == value),
+        // The conversion to `f64` may round, so the value must also be equal when converted back. That conversion is to
+        // 128 bits, because one to 64 bits would return the maximum, which was rounded up, unchanged.
+        I64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as i128 == i128::from(value)),
+        U64(values) => !values.iter().all(|&value| exact(value as f64) && (value as f64) as i128 == i128::from(value)),
         other => matches!(other.scalar(), Scalar::I64 | Scalar::U64),
     }
 }

@@ -525,7 +525,7 @@ impl<'a> PlanBuilder<'a, '_> {
         self.document.extensions_used.sort_unstable();
         self.document.extensions_required = required;
         let mut nodes = collected(0..self.document.nodes.len())?;
-        if self.job.origin != [0.0; 3] {
+        if self.job.origin != [0.0; 3] && !nodes.is_empty() {
             let root = Node { translation: Some(self.job.origin), children: nodes, ..Node::default() };
             nodes = vec![self.document.nodes.len()];
             try_push(&mut self.document.nodes, root, "the plan")?;

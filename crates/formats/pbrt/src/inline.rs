@@ -12,9 +12,15 @@ use polyhaul_model::{Domain, Elements, Mesh};
 /// # Errors
 /// [`polyhaul_model::error::ErrorKind::Memory`].
 pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
-    let uses = std::mem::take(&mut render.meshes);
     let mut builder = Builder::default();
     std::mem::swap(&mut builder.render, render);
+    let inlined = inline(&mut builder, meshes);
+    *render = builder.finish();
+    inlined
+}
+
+fn inline(builder: &mut Builder, meshes: &[Mesh]) -> Result<u64> {
+    let uses = std::mem::take(&mut builder.render.meshes);
     let mut unchanged = Vec::new();
     for (shape, mesh) in uses {
         let arrays = meshes.get(mesh as usize).map(arrays).transpose()?.flatten();
@@ -33,7 +39,6 @@ pub fn inline_meshes(render: &mut Render, meshes: &[Mesh]) -> Result<u64> {
     }
     let count = unchanged.len() as u64;
     builder.render.meshes = unchanged;
-    *render = builder.finish();
     Ok(count)
 }
 

@@ -42,8 +42,8 @@ pub(super) fn textures(
     let mut named = Vec::new();
     let mut numbers = HashMap::new();
     for (number, material) in scene.materials.iter().enumerate() {
-        for map in &material.maps {
-            let Some(kind) = kind_of(map) else { continue };
+        for (kind, purpose) in SHOWN {
+            let Some((_, map)) = material.maps_of(kind).next() else { continue };
             let folder = material.folder.place().and_then(|place| place.library.as_deref());
             // The same file can be spelled in several ways.
             let plain: PathBuf =
@@ -52,7 +52,7 @@ pub(super) fn textures(
             if image == named.len() {
                 try_push(&mut named, Named { material, file: &map.file }, "textures")?;
             }
-            textures.add(number, MapUse { kind, image, ..map_use(material, map) })?;
+            textures.add(number, MapUse { kind: purpose, image, ..map_use(material, map) })?;
         }
     }
     let max_count = usize::try_from(read.limits.files).unwrap_or(usize::MAX);
@@ -202,14 +202,9 @@ pub(super) fn coarse_message(name: &str, pixels: u64, average: Option<&AverageCo
     Diagnostic::new(format!("`{name}` has {pixels} pixels, too many for a preview: drawn in {color}"))
 }
 
-/// Purpose of a map, if pictures show it.
-fn kind_of(map: &TextureMap) -> Option<MapPurpose> {
-    match map.kind {
-        MapKind::Diffuse => Some(MapPurpose::Color),
-        MapKind::Opacity => Some(MapPurpose::Opacity),
-        _ => None,
-    }
-}
+/// The kinds of maps that pictures show, and their purposes.
+const SHOWN: [(MapKind, MapPurpose); 2] =
+    [(MapKind::Diffuse, MapPurpose::Color), (MapKind::Opacity, MapPurpose::Opacity)];
 
 /// Placement of a map's image, and the opacity below which it is cut out.
 fn map_use(material: &Material, map: &TextureMap) -> MapUse {

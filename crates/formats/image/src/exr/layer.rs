@@ -42,10 +42,8 @@ pub(super) struct ExrColors {
 impl ExrColors {
     /// Returns the rank; lower is better. Complete images rank before incomplete images.
     fn rank(&self) -> usize {
-        match (self.chroma, self.samples.iter().all(Option::is_some), self.prefix.is_empty()) {
-            (Some(_), ..) | (None, true, _) => 0,
-            _ => 1,
-        }
+        let is_complete = self.chroma.is_some() || self.samples.iter().all(Option::is_some);
+        usize::from(!is_complete)
     }
 
     /// Returns the stored names and types of a pixel's samples, or nothing if they are the defaults for writing.

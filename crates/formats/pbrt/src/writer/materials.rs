@@ -118,7 +118,7 @@ fn is_lit(color: Option<[f32; 3]>) -> bool {
 
 /// Adds a material under its name, with its textures and area light.
 pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapeParameters> {
-    let map = |kind: MapKind| material.maps.iter().rfind(|map| map.kind == kind && !map.file.is_empty());
+    let map = |kind: MapKind| material.maps_of(kind).next().map(|(_, map)| map);
     let diffuse = color_of(&material.diffuse).map(bounded);
     let specular = color_of(&material.specular).map(bounded);
     let opacity = material.opacity.filter(|opacity| *opacity < 1.0);
@@ -191,11 +191,10 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapePar
 /// Returns the keywords of maps that a material of this class does not use, and the reasons.
 fn dropped(material: &Material, class: &str) -> Vec<(String, &'static str)> {
     use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
-    let has_bump = material.maps.iter().any(|map| map.kind == Bump && !map.file.is_empty());
+    let has_bump = material.maps_of(Bump).next().is_some();
     let has_coat = class == "coateddiffuse" && material.clearcoat_roughness.is_some();
     let reason = |at: usize, map: &TextureMap| {
-        let later = material.maps.get(at + 1..).unwrap_or_default();
-        let is_repeated = later.iter().any(|other| !other.file.is_empty() && other.kind == map.kind);
+        let is_repeated = material.maps_of(map.kind).next().is_some_and(|(used, _)| used != at);
         match map.kind {
             Diffuse | Opacity if class == "dielectric" => Some(", which dielectric materials cannot use"),
             Roughness if class == "diffuse" => Some(", which diffuse materials cannot use"),

@@ -22,9 +22,9 @@ pub(super) struct PlyTextures {
 
 /// Returns the map of a material that PLY can store, if any.
 fn diffuse_map(material: &Material) -> Option<&TextureMap> {
-    let map = material.maps.iter().find(|map| map.kind == MapKind::Diffuse)?;
+    let (_, map) = material.maps_of(MapKind::Diffuse).next()?;
     let file = &*map.file;
-    (!file.is_empty() && file.trim() == file && names::remark(file) == file).then_some(map)
+    (file.trim() == file && names::remark(file) == file).then_some(map)
 }
 
 impl PlyTextures {
