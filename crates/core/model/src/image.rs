@@ -41,7 +41,8 @@ pub struct Image {
     /// For each sample of a pixel, in order: the name and type of its channel in the file. Empty for formats without
     /// named channels. Used to write EXR.
     pub stored: Vec<ColorChannel>,
-    /// Additional attributes of the file. EXR writes them unchanged, HDR only the exposure.
+    /// Additional attributes of the file. EXR writes them unchanged; HDR writes those that
+    /// its header can hold, such as the exposure.
     pub attributes: Vec<ImageAttribute>,
     /// The color description, if the colors are neither sRGB nor linear. PNG and JPEG store it.
     pub profile: ColorProfile,

@@ -24,8 +24,9 @@ crate::options! {
         /// The maximum number of elements of each kind (default 2^32 - 2, the largest that the index type allows).
         pub elements: u64 = u64::from(u32::MAX) - 1, with_elements => [];
         /// The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000). An
-        /// empty object takes about 320 bytes of memory.
-        pub objects: u64 = 1_000_000, with_objects => [obj];
+        /// empty object takes about 320 bytes of memory. In glTF, it limits the JSON, to 8 times as many objects and 64
+        /// times as many values.
+        pub objects: u64 = 1_000_000, with_objects => [obj, glb];
         /// The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000). A
         /// material takes about 700 bytes of memory.
         pub materials: u64 = 100_000, with_materials => [obj];

@@ -157,7 +157,7 @@ pub static KINDS: [WarningKind; KIND_COUNT] = [
     row("changed-samples", ["approximate sample", "approximate samples"], Loss),
     row("changed-shapes", ["approximate shape", "approximate shapes"], Loss),
     row("changed-splats", ["reinterpreted splat property", "reinterpreted splat properties"], Loss),
-    row("changed-transforms", ["changed transform", "changed transforms"], Loss),
+    row("changed-transforms", ["changed transform", "changed transforms"], Loss).by_value(),
     row("changed-uvs", ["rounded UV", "rounded UVs"], Loss),
     row("clamped-color", ["clamped color", "clamped colors"], Loss),
     row("clamped-numbers", ["clamped number", "clamped numbers"], Loss),

@@ -10,7 +10,8 @@ use crate::splats::{MAX_DEGREE, SplatPlaces};
 use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts::{THIRD_COORDINATES, tables, unused_vertices};
 use polyhaul_geometry::splats::note_harmonics;
-use polyhaul_model::error::Result;
+use polyhaul_model::error::{Diagnostic, Place, Result};
+use polyhaul_model::severity::Severity;
 use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Column, Material, Mesh, Scalar};
@@ -164,14 +165,28 @@ fn note_converted(counts: [u64; 6], output: &str, warnings: &mut Warnings) {
     note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), output, warnings);
 }
 
-/// Warns about values changed by the plan.
-fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
-    let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
-    let transforms = format!(
-        "instance transforms were decomposed into translation, rotation and scale: rounding changed them by at most \
-         {:.1e} of their size",
+/// Largest relative change of a transform that is a note: a few units in the last place of 32-bit floats, which
+/// decomposing nearly any rotation costs.
+const ROUNDED_TRANSFORM: f64 = 1e-6;
+
+/// Warns about decomposed transforms.
+fn note_transforms(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
+    let what = ["instance transform was decomposed", "instance transforms were decomposed"];
+    let message = format!(
+        "{} into translation, rotation and scale: rounding changed entries by at most {:.1e} of their axis",
+        counted(changes.transforms, what),
         changes.transform_error
     );
+    let severity = if changes.transform_error > ROUNDED_TRANSFORM { Severity::Loss } else { Severity::Note };
+    let place = Place { file: job.output.into(), ..Place::default() };
+    let diagnostic = Diagnostic { place, ..Diagnostic::new(message) };
+    warnings.push_many_as("changed-transforms", severity, changes.transforms, diagnostic);
+}
+
+/// Warns about values changed by the plan.
+fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
+    note_transforms(job, changes, warnings);
+    let positions = format!("positions were quantized: coordinates changed by at most {:.1e}", changes.position_error);
     let kinds = [
         (
             "changed-normals",
@@ -181,7 +196,6 @@ fn note_changes(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
             ],
             changes.repaired_normals,
         ),
-        ("changed-transforms", [&*transforms; 2], changes.transforms),
         ("changed-positions", [&*positions; 2], changes.positions),
         (
             "changed-normals",

@@ -66,7 +66,7 @@ impl Memory {
             error.diagnostic().message
         );
         Error::new(ErrorKind::Io, message).with_hint(format!(
-            "free some disk space, choose another folder (`--spill-folder`, or `spill_folder` in Python and C), or {}",
+            "free some disk space, choose another folder (`--spill-folder`, or `spill_folder` in Python), or {}",
             limit_hint("memory_limit")
         ))
     }

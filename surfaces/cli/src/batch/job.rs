@@ -1,9 +1,11 @@
 //! Job files: TOML with the long options of `polyhaul batch` as keys.
 //!
-//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, and an array for a repeated option.
+//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, `uv = false` for `--no-uv`, and an array
+//! for a repeated option.
 //! Underscores may replace dashes; tables only group options. The options replace `--job FILE` before arguments are
 //! parsed, so workers on other machines do not need the file.
 
+use crate::manual;
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
@@ -60,7 +62,10 @@ fn add(table: &Table, shown: &str, words: &mut Vec<OsString>) -> Result<()> {
 
 fn one(name: &str, value: &Value, shown: &str, words: &mut Vec<OsString>) -> Result<()> {
     let word = match value {
-        Value::Boolean(false) => return Ok(()),
+        Value::Boolean(false) => match off(name) {
+            Some(word) => word,
+            None => return Ok(()),
+        },
         Value::Boolean(true) => format!("--{name}"),
         Value::String(text) => format!("--{name}={text}"),
         Value::Integer(number) => format!("--{name}={number}"),
@@ -69,6 +74,20 @@ fn one(name: &str, value: &Value, shown: &str, words: &mut Vec<OsString>) -> Res
     };
     words.push(word.into());
     Ok(())
+}
+
+/// Returns the argument that switches an option off: its opposite, or nothing for a switch that is off by default.
+fn off(name: &str) -> Option<String> {
+    let command = manual::command();
+    let batch = command.find_subcommand("batch")?;
+    let has = |long: &str| batch.get_arguments().any(|argument| argument.get_long() == Some(long));
+    let opposite = format!("no-{name}");
+    match () {
+        () if has(&opposite) => Some(format!("--{opposite}")),
+        () if has(name) => None,
+        // The argument parser reports the unknown option.
+        () => Some(format!("--{name}")),
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +111,7 @@ mod tests {
         let text = "to = 'ply'\nforce = false\ninclude = ['*.obj', '*.stl']\n[write]\ncopy_assets = true\nlevel = 3\n";
         let expected = ["--include=*.obj", "--include=*.stl", "--to=ply", "--copy-assets", "--level=3", "--json"];
         assert_eq!(words(text).unwrap(), expected);
+        assert_eq!(words("uv = false\nno_uv = false\nuvv = false\n").unwrap(), ["--no-uv", "--uvv", "--json"]);
     }
 
     #[test]

@@ -14,8 +14,9 @@
 //!   whole image (`truncated`). Bytes after the end marker are ignored.
 //!
 //! Files are written as 8-bit baseline JPEG (JFIF) in sRGB: gray images as gray, colors as YCbCr, at full resolution
-//! (4:4:4) at quality 90 and above, and at half resolution (4:2:0) below. The loss is the purpose of JPEG, so it causes
-//! no warning. Each thread needs memory for a band of rows of about 512 KiB and its compressed form.
+//! (4:4:4) at quality 90 and above, and at half resolution (4:2:0) below. The writer reports
+//! no loss; its caller warns that samples change. Each thread needs memory for a band of rows of about 512 KiB and its
+//! compressed form.
 //!
 //! For a file with several scans, the decoder keeps the coefficients of all blocks until the last scan: 2 bytes per
 //! sample, in addition to the image. `segments`, `frame`: headers and tables. `huffman`, `blocks`, `scans`: decoding of
