@@ -25,6 +25,7 @@ impl Hasher for SameHash {
         self.0 = xxh3_64(bytes);
     }
 
+    // Hashing again would only cost time: the bits of an XXH3 are already distributed evenly.
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
     }

@@ -41,6 +41,7 @@ pub(crate) fn each_line(path: &Path, each: &mut dyn FnMut(LogLine<'_>) -> Result
         let mut block = block;
         while let Some(end) = memchr::memchr(b'\n', block) {
             let (line, after) = block.split_at(end);
+            // Lines within one block, which are most of them, are not copied.
             if rest.is_empty() {
                 each(check(line))?;
             } else {
@@ -64,6 +65,7 @@ pub(crate) fn each_line(path: &Path, each: &mut dyn FnMut(LogLine<'_>) -> Result
 fn check(line: &[u8]) -> LogLine<'_> {
     let sound = line.split_at_checked(DIGITS).and_then(|(sum, rest)| {
         let json = rest.strip_prefix(b" ")?;
+        // The digits are checked first, because `from_str_radix` also accepts a sign and uppercase digits.
         let sum = std::str::from_utf8(sum).ok().filter(|_| sum.iter().all(is_digit))?;
         let sum = u64::from_str_radix(sum, 16).ok()?;
         std::str::from_utf8(json).ok().filter(|_| xxh3_64(json) == sum || planted("log-checksum"))
@@ -99,6 +101,7 @@ pub(crate) fn each_row_within(line: &[u8], each: &mut dyn FnMut(&str) -> Result<
     let mut end = 0;
     for start in memchr::memmem::find_iter(line, START) {
         let json = start + 1;
+        // A match within the previous row, such as in one of its strings, cannot start a row.
         let Some(head) = json.checked_sub(HEAD).filter(|head| *head >= end) else { continue };
         let Some(bytes) = json_bytes(&line[json..]) else { continue };
         if let LogLine::Sound(row) = check(&line[head..json + bytes]) {

@@ -55,6 +55,7 @@ impl LogFile {
     /// If the folder or the file cannot be created.
     pub(crate) fn create(folder: &Path, name: &str) -> io::Result<LogFile> {
         let mut options = OpenOptions::new();
+        // Readable, so that the rows can be copied if another program removes the file.
         options.create_new(true).read(true).append(true);
         share_for_reading(&mut options);
         let mut number = 0;
@@ -70,7 +71,8 @@ impl LogFile {
                 Err(error) => return Err(error),
             };
             let is_taken = !planted("log-unlocked") && matches!(lock(&file.file), Lock::Busy);
-            // A merge may have locked, replaced or removed the file before this run could lock it.
+            // A merge may have locked, replaced or removed the file before this run could lock it. With the last name,
+            // the run goes on even without the lock: it copies its rows if the file is removed.
             if !is_taken && file.is_in_place() || is_last {
                 return Ok(file);
             }

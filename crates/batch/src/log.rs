@@ -103,6 +103,7 @@ impl LogWriter {
     pub fn flush_if_due(&mut self) -> Result<()> {
         match &mut self.place {
             LogPlace::Segments { pending, last, written } if !pending.is_empty() && last.elapsed() >= SEGMENT => {
+                // Padded with zeros, so that the names of segments sort in the order in which they were written.
                 let path = self.folder.join(format!("{}-{written:06}.log", self.name));
                 write_whole(&path, pending)?;
                 pending.clear();
@@ -128,6 +129,7 @@ impl LogWriter {
             return Ok(());
         }
         let mut new = LogFile::create(&self.folder, &new_name()).map_err(failed)?;
+        // The open file can still be read after its removal on Unix, with all rows written so far.
         new.bytes = log.file.rewind().and_then(|()| std::io::copy(&mut log.file, &mut new.file)).map_err(failed)?;
         *log = new;
         Ok(())
@@ -155,6 +157,8 @@ impl LogWriter {
                 }
                 whole.append(pending);
                 write_whole(&self.folder.join(format!("{}.log", self.name)), &whole)?;
+                // Removed only after the joined log is complete: a run killed in between leaves rows twice, but loses
+                // none.
                 segments.iter().try_for_each(|segment| remove(segment))
             }
         }
@@ -206,6 +210,7 @@ pub fn read_rows(outputs: &Path, each: &mut dyn FnMut(&str) -> Result<bool>) -> 
     let mut listings = 0;
     loop {
         listings += 1;
+        // Starts over with each listing, since all files are then read again.
         let mut damage = Damage::default();
         let mut files = log_files(outputs)?.into_iter();
         let failed = files.find_map(|file| read_file(&file, each, &mut damage).err().map(|error| (file, error)));

@@ -159,6 +159,7 @@ pub(crate) fn each_group(outputs: &Path, write: &mut dyn FnMut(Rows<'_>) -> Resu
         let line = xxh3_64(json.as_bytes());
         let last = last.get(&name_hash(&row.asset));
         let is_pruned = last.is_some_and(|last| row.attempt <= last.pruned_attempt);
+        // Removing the hash skips rows that are passed again, and rows that were added after the first pass.
         if lines.remove(&line) && !is_pruned {
             let is_last = last.is_some_and(|last| last.success == (row.attempt, line));
             group.push((status(&row, is_last), row));
@@ -221,6 +222,7 @@ fn last_rows(outputs: &Path) -> Result<LastRows> {
         let last = rows.last.entry(name_hash(&row.asset)).or_default();
         if row.pruned {
             last.pruned_attempt = last.pruned_attempt.max(row.attempt);
+        // Of two rows with the same number, the one passed later counts (see `read_rows`).
         } else if row.attempt >= last.success.0 {
             last.success = (row.attempt, line);
         }

@@ -46,6 +46,7 @@ pub fn compact_logs(outputs: &Path) -> Result<Merged> {
     let Some(mut target) = JoinedLog::create(first)? else { return Ok(merged) };
     let mut joined = Vec::new();
     for file in &files {
+        // `target` holds the guard of the first log already.
         let guard = if file == first { None } else { take(file)? };
         if file != first && guard.is_none() {
             continue;
@@ -55,6 +56,7 @@ pub fn compact_logs(outputs: &Path) -> Result<Merged> {
         joined.push((file, identity, bytes));
     }
     let path = target.finish()?;
+    // The merged log has the path of the first log, unless they are in an object store, and must not be removed.
     joined.retain(|(file, ..)| *file != &path);
     joined.into_iter().try_for_each(|(file, identity, bytes)| remove_joined(file, identity, bytes))?;
     Ok(merged)
@@ -89,6 +91,7 @@ impl JoinedLog<'_> {
         let stem = first.file_stem().unwrap_or_default().to_string_lossy();
         let is_first = !is_url(first) || stem.ends_with(JOINED);
         let path = if is_first { first.to_path_buf() } else { first.with_file_name(format!("{stem}{JOINED}.log")) };
+        // Durable, because the logs that it replaces are removed afterward: a power failure must not lose both.
         let options = FileOptions::default().with_durable(true);
         let sink = Sink::file(&path, options).map_err(|error| io("write", &path, error))?;
         Ok(Some(JoinedLog { path, lines: BufWriter::with_capacity(BLOCK_BYTES, sink), guard }))

@@ -60,6 +60,7 @@ pub(crate) fn write(outputs: &Path, path: &Path) -> Result<(ManifestCounts, Fini
         .map_err(failed)?;
     let counts = each_group(outputs, &mut |group| write_group(&mut writer, group).map_err(failed))?;
     writer.finish().map_err(failed)?;
+    // Flushed explicitly: dropping a `BufWriter` ignores errors.
     writer.inner_mut().flush().map_err(|error| io("write", path, error))?;
     drop(writer);
     let finished = sink.finish().map_err(|error| io("write", path, error))?;
@@ -74,6 +75,7 @@ fn write_group<W: Write + Send>(writer: &mut SerializedFileWriter<W>, rows: Rows
     }
     let mut group = writer.next_row_group()?;
     let phase = |name: &'static str| move |row: &Row| row.phases.get(name).copied();
+    // Parquet stores the columns of a row group one after another, so they are written in the order of `SCHEMA`.
     texts(&mut group, rows, |_, row| Some(row.asset.clone()))?;
     integers(&mut group, rows, |row| Some(row.attempt.into()))?;
     texts(&mut group, rows, |status, _| Some(status.to_owned()))?;

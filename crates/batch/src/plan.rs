@@ -45,6 +45,7 @@ impl FromStr for Shard {
 impl Shard {
     /// Whether the asset with this name belongs to this part.
     pub fn has(self, name: &str) -> bool {
+        // Depends only on the name, so that machines agree on the parts even if their lists of files differ.
         name_hash(name) % u64::from(self.count) == u64::from(self.index - 1)
     }
 }
@@ -141,8 +142,10 @@ impl Plan {
             if sources.is_empty() {
                 plan.empty_roots.push(input.clone());
             }
+            // Before the lookup, so that a machine looks up only the files of its own part.
             sources.retain(|source| options.shard.is_none_or(|shard| shard.has(&key(&source.name))));
             look_up(&mut sources);
+            // Exact, since a vector that doubles could waste much memory with a million assets.
             plan.assets.reserve_exact(sources.len());
             let root = plan.roots.len() as u32;
             plan.assets.extend(sources.into_iter().map(|source| Asset::new(root, source)));
@@ -166,6 +169,7 @@ impl Plan {
             let name = key(&of(asset)?);
             Ok(if ignores_case { name.to_lowercase() } else { name })
         })?;
+        // Equal hashes are sorted by index, so the first asset of each pair was found first.
         let twins = numbers.windows(2).filter(|pair| pair[0].0 == pair[1].0).min_by_key(|pair| pair[0].1);
         let Some(twins) = twins else { return Ok(()) };
         let [first, second] = [twins[0].1, twins[1].1].map(|at| place::shown(&self.source(&self.assets[at as usize])));
@@ -178,6 +182,7 @@ impl Plan {
     /// # Errors
     /// [`ErrorKind::Usage`] naming the first output that is an input; errors of `of`.
     pub fn check_sources(&self, outputs: &Path, of: impl Fn(&Asset) -> Result<PathBuf>) -> Result<()> {
+        // An output folder that does not exist yet contains no input.
         let Ok(outputs) = place::real(outputs) else { return Ok(()) };
         let reals = self.roots.iter().filter_map(|root| place::real(root).ok());
         if !reals.into_iter().any(|root| root.starts_with(&outputs) || outputs.starts_with(root)) {
@@ -297,6 +302,7 @@ struct Outputs<'a> {
 impl Outputs<'_> {
     /// Whether all outputs exist with the expected sizes.
     fn have(&mut self, outputs: &[OutputHeader<'_>]) -> Result<bool> {
+        // Listing the objects once takes far fewer requests than one request per output.
         if place::is_url(self.folder) && self.listed.is_none() {
             let listed = place::list_objects(self.folder, true);
             let listed = listed.map_err(|error| io("list", self.folder, error))?;

@@ -292,9 +292,11 @@ impl Pool {
             let is_its_task = |task: &Task| task.id == row.id() && task.asset == row.asset().0;
             let place = worker.outstanding.iter().position(is_its_task);
             let task = place.and_then(|place| worker.outstanding.remove(place));
+            // Limited, because `bytes` is a saturating sum: the sizes of all tasks may add up to more.
             worker.bytes -= task.as_ref().map_or(0, |task| task.bytes.min(worker.bytes));
             task.is_some()
         });
+        // The worker now starts its next task, for which the timeout begins.
         worker.since = Instant::now();
         self.failed_writes = if rows.is_empty() { self.failed_writes } else { 0 };
         rows
@@ -305,6 +307,7 @@ impl Pool {
     fn ended(&mut self, number: u64, again: &mut VecDeque<Task>) -> Result<Vec<DoneRow>> {
         let Some(place) = self.workers.iter().position(|worker| worker.number == number) else { return Ok(Vec::new()) };
         let mut worker = self.workers.remove(place);
+        // Closes the input of a worker that still runs although it closed its output, which lets it exit.
         worker.tasks = None;
         let deadline = Instant::now() + GRACE;
         let status = wait_until(&mut worker.child, deadline);
@@ -329,6 +332,7 @@ impl Pool {
         } else {
             worker.outstanding.pop_front()
         };
+        // From the back to the front, so that the tasks keep their order and are assigned before new ones.
         while let Some(other) = worker.outstanding.pop_back() {
             again.push_front(other);
         }
@@ -382,6 +386,7 @@ impl Pool {
                 ask_to_end(&worker.child);
             }
         }
+        // One deadline for all workers, so that the wait does not grow with their number.
         let end = Instant::now() + GRACE;
         for mut worker in self.workers.drain(..) {
             let _ = wait_until(&mut worker.child, end);
@@ -470,6 +475,7 @@ fn listen(number: u64, rows: Option<impl Read>, events: &Sender<Event>) {
                 Ok(row) => ready.push(row),
                 Err(noise) => _ = events.send(Event::Noise(noise)),
             }
+            // Continues only with a complete line in the buffer: waiting for more would hold back rows that are ready.
             if !rows.buffer().contains(&b'\n') || !matches!(rows.read_until(b'\n', &mut line), Ok(1..)) {
                 break;
             }
@@ -489,6 +495,8 @@ fn collect(words: Option<impl Read>) -> String {
     let Some(mut words) = words else { return String::new() };
     while let Ok(count @ 1..) = words.read(&mut block) {
         tail.extend_from_slice(&block[..count]);
+        // The pipe is emptied however much the worker prints, so that the worker never blocks, but little of it is
+        // kept.
         tail.drain(..tail.len().saturating_sub(STDERR_BYTES));
     }
     String::from_utf8_lossy(&tail).split_whitespace().collect::<Vec<_>>().join(" ")

@@ -38,6 +38,8 @@ impl GoneAsset {
             let path = outputs.join(output);
             place::remove(&path).map_err(|error| io("remove", &path, error))?;
             if !place::is_url(&path) {
+                // From the innermost folder outward, since a folder becomes empty only after the folders in it are
+                // removed.
                 let above = Path::new(output).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
                 // Folders with other files stay: removing them fails.
                 let _ = above.into_iter().try_for_each(|folder| std::fs::remove_dir(outputs.join(folder)));

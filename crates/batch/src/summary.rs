@@ -108,6 +108,7 @@ impl Summary {
                 if is_last {
                     last.insert(asset, Last { attempt: row.attempt, ..Last::default() });
                 }
+            // A row may be passed more than once (see `read_rows`).
             } else if seen.insert(xxh3_64(json.as_bytes())) {
                 times.push((row.started + row.seconds, row.source_bytes));
                 sum.add(&row, max_pictures);
@@ -142,6 +143,7 @@ impl Summary {
         self.pictures.extend(pictures.take(room).map(|output| output.path.clone()));
         if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(|slow| slow.seconds < row.seconds) {
             let slow = SlowAsset { asset: row.asset.clone(), seconds: row.seconds, bytes: row.source_bytes };
+            // Inserted behind rows of the same duration, so that the earlier row stays if only one of them fits.
             let place = self.slowest.partition_point(|other| other.seconds >= row.seconds);
             self.slowest.insert(place, slow);
             self.slowest.truncate(SLOWEST);
@@ -180,6 +182,7 @@ impl Summary {
         self.rates = vec![0.0; INTERVALS];
         for (at, bytes) in ends {
             let interval = ((at - start) / step) as usize;
+            // The last attempt ends exactly at the end of the last interval.
             self.rates[interval.min(INTERVALS - 1)] += *bytes as f64 / step;
         }
     }

@@ -37,6 +37,7 @@ use polyhaul_pipeline::parallel::for_each_item;
 pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
     let threads = options.worker_threads();
+    // Comes first: if it fails, no column has changed, and the positions are still unchanged, too.
     if let Some(motion) = SplatMotion::of_mesh(mesh, &affine.rows)? {
         motion.apply(&mut mesh.vertex_columns, options)?;
     }
@@ -56,6 +57,7 @@ fn move_positions(mesh: &mut Mesh, affine: &Affine, threads: usize) -> Result<()
     let work = |(): &mut (), (exact, singles): (&mut [Vector], &mut [[f32; 3]])| {
         for (position, single) in exact.iter_mut().zip(singles) {
             *position = affine.position(*position);
+            // Rounded from the new double: `positions` must hold the floats nearest to `exact_positions`.
             *single = position.map(|part| part as f32);
         }
     };
@@ -137,6 +139,7 @@ fn reverse(mesh: &mut Mesh) -> Result<()> {
     if mesh.normal_domain == Domain::Corner {
         reverse_each(&mesh.faces, mesh.normals.to_mut()?);
     }
+    // A second copy of the offsets, because the streams of `mesh.faces` are borrowed mutably below.
     let faces = Elements { offsets: mesh.faces.offsets.clone(), ..Elements::default() };
     for stream in [&mut mesh.faces.corner_positions, &mut mesh.faces.corner_uvs, &mut mesh.faces.corner_normals] {
         reverse_each(&faces, stream.to_mut()?);

@@ -43,6 +43,7 @@ pub fn scene(scene: &Scene, options: &RunOptions) -> Result<()> {
 
 /// Returns the first invariant that a mesh violates, or `None` if it is valid.
 fn broken_rule(mesh: &Mesh, scene: &Scene, threads: usize, options: &RunOptions) -> Result<Option<String>> {
+    // `sizes` comes first, because `in_range` relies on counts that fit in 32 bits.
     let what = sizes(mesh).or_else(|| domains(mesh)).or_else(|| runs(mesh, scene)).or_else(|| curves(mesh));
     if what.is_some() {
         return Ok(what);
@@ -184,6 +185,7 @@ fn all<P: Send>(
     let holds_for_all = AtomicBool::new(true);
     let check = |_: &mut (), piece: P| {
         if !holds(piece) {
+            // Relaxed suffices: the flag is read after all threads have finished.
             holds_for_all.store(false, Ordering::Relaxed);
         }
         Ok(())

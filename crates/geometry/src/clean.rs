@@ -47,6 +47,7 @@ pub fn has_clean_faces(mesh: &Mesh, options: &RunOptions) -> Result<bool> {
             let corners = corner_positions.get(offsets[face] as usize..offsets[face + 1] as usize).unwrap_or_default();
             sorted.clear();
             sorted.extend_from_slice(corners);
+            // Faces with the same positions in any order must get the same hash.
             sorted.sort_unstable();
             if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
                 is_clean.store(false, Ordering::Relaxed);

@@ -103,6 +103,7 @@ impl<const N: usize> CornerValues<'_, N> {
         let values = self.values;
         let corner_count = faces.corner_positions.len();
         check_offsets(faces)?;
+        // A mesh without faces may have no offsets at all, not even a 0.
         let at = |face: usize| faces.offsets.get(face).map_or(0, |&offset| offset as usize);
         let corners = at(range.start)..at(range.end);
         let stream = match self.domain {
@@ -133,6 +134,7 @@ impl<const N: usize> CornerValues<'_, N> {
 fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
     let first = offsets.first().copied().unwrap_or(0);
     let last = offsets.last().copied().unwrap_or(0);
+    // The subtractions of offsets below would underflow if offsets decreased.
     check(usize::from(offsets.is_sorted()), 1)?;
     let mut of_corners = zeroed((last - first) as usize, "corner values")?;
     let mut rest = &mut of_corners[..];

@@ -95,6 +95,7 @@ impl<const N: usize> DomainValues<'_, N> {
             Domain::Vertex => (positions, "position"),
             Domain::Face => (faces.len(), "face"),
         };
+        // Offsets are checked, too, because the ranges of faces are used to index the stream.
         let fits = count == expected && faces.offsets.last().map_or(0, |&end| end as usize) == corners;
         if !fits || !faces.offsets.is_sorted() {
             let message = format!("expected {expected} {}s, one per {of}, found {count}", self.noun);
@@ -128,6 +129,7 @@ impl<const N: usize> DomainValues<'_, N> {
         if unique.first.len() == indices.len() {
             return Ok(indices);
         }
+        // Values are not compacted, so their numbers become indices of the first equal values.
         indices.iter_mut().for_each(|index| *index = unique.first[*index as usize]);
         Ok(indices)
     }

@@ -104,6 +104,7 @@ impl EdgeTable {
     /// Returns the index of an edge, and adds the edge if it is new. Returns [`NONE`] for a degenerate edge.
     fn edge(&mut self, a: u32, b: u32) -> Result<u32> {
         let edge = [a.min(b), a.max(b)];
+        // The second index is the higher one, so it is checked for both.
         if edge[1] as usize >= self.last.len() {
             let index = edge[1];
             let count = self.last.len();
@@ -134,6 +135,7 @@ impl EdgeTable {
             self.more.insert(edge, next);
         }
         try_push(&mut self.edges, edge, "edges")?;
+        // Edges in `more` are in no list, but need an entry here, too, to keep both arrays parallel.
         try_push(&mut self.before, first, "edges")?;
         Ok(next)
     }

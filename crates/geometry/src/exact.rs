@@ -18,6 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Converts a matrix to 32-bit floats. Returns `None` if that would round an entry.
 pub fn single(matrix: &Matrix4) -> Option<Matrix4<f32>> {
+    // NaN is unequal to itself, but stays NaN when it is rounded.
     let is_single = |value: &f64| f64::from(*value as f32) == *value || value.is_nan();
     matrix.as_flattened().iter().all(is_single).then(|| rounded(matrix))
 }
@@ -77,6 +78,7 @@ fn boxes(scene: &Scene, of: impl Fn(&Mesh) -> Option<Bounds<f64>>) -> Result<Vec
 
 /// Returns the bounds of a sample of the positions of a mesh.
 fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
+    // 1 is added because `step_by` panics for 0.
     let step = mesh.positions.len() / SAMPLES + 1;
     let points = mesh.positions.iter().step_by(step).filter_map(|position| Bounds::of(std::slice::from_ref(position)));
     points.reduce(Bounds::union).map(Bounds::widened)
@@ -159,6 +161,7 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
     users.try_reserve_exact(scene.meshes.len())?;
     users.resize(scene.meshes.len(), 0usize);
     for object in paced(&scene.objects) {
+        // Objects that stay are counted, too: a mesh that one of them uses must not be transformed in place.
         *users.get_mut(object.mesh).ok_or_else(|| object.no_such_mesh())? += 1;
     }
     for number in 0..scene.objects.len() {
@@ -169,6 +172,7 @@ pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, 
         // The last object that uses a mesh transforms it in place. The other objects get a copy.
         let mut moved =
             if users[mesh] == 0 { std::mem::take(&mut scene.meshes[mesh]) } else { scene.meshes[mesh].clone() };
+        // `affine::transform` rounds to floats unless the mesh has doubles.
         make_exact(&mut moved)?;
         affine::transform(&mut moved, &matrix, run)?;
         let object = &mut scene.objects[number];
@@ -234,6 +238,7 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
             make_exact(mesh)?;
         }
         if mesh.is_exact() {
+            // The positions of a transformed mesh stay, but the loss from rounding them still counts.
             loss.extend(shift_mesh(mesh, if is_placed { [0.0; 3] } else { origin }, run)?);
         }
         if !keeps_doubles {

@@ -86,6 +86,7 @@ impl Frame {
     #[inline]
     pub fn normals(&self, normals: &[[f32; 3]; BATCH], lanes: &mut FrameLanes) {
         let [xs, ys, zs] = lanes;
+        // Transposed in a separate loop, so that the second loop works on lanes and can be vectorized.
         for item in 0..BATCH {
             [xs[item], ys[item], zs[item]] = normals[item];
         }
@@ -102,6 +103,7 @@ impl Frame {
         let length = square.sqrt();
         let reciprocal = 1.0 / length;
         let divided = |part: f32| if self.has_reciprocals { part * reciprocal } else { part / length };
+        // Blender's threshold: `testdata/obj/blender/README.md`, rule about normals.
         let unit = |part: f32| if square > 1e-35 { divided(part) } else { 0.0 };
         [unit(x), unit(y), unit(z)]
     }

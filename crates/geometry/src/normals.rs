@@ -125,6 +125,8 @@ fn add_normals(mesh: &Mesh, places: &SurfacePlaces, first: usize, sums: &mut [[f
             let after = corners[if at + 1 == corners.len() { 0 } else { at + 1 }];
             let here = position(corner);
             let angle = angle(subtract(position(before), here), subtract(position(after), here));
+            // The angle is NaN next to a position that is not finite. NaN times the zero normal of such a face would
+            // still be NaN, and spoil the sum.
             if angle.is_finite() {
                 *sum = add(*sum, scale(normal, angle));
             }

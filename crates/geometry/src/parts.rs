@@ -108,6 +108,7 @@ pub fn each_material(part: &Part<'_>, faces: Range<usize>, mut see: impl FnMut(O
     };
     let material = |slot: i32| usize::try_from(slot).ok().and_then(|slot| slots.get(slot).copied().flatten());
     match part.mesh.face_materials.get(faces.clone()) {
+        // An empty range of an empty array is `Some`, too.
         Some(numbers) if !part.mesh.face_materials.is_empty() => {
             numbers.chunk_by(|a, b| a == b).for_each(|same| see(material(same[0]), same.len()));
         }
@@ -121,6 +122,7 @@ pub fn used_materials(parts: &[Part<'_>], count: usize) -> Result<Vec<bool>> {
     let mut used = Vec::new();
     used.try_reserve_exact(count)?;
     used.resize(count, false);
+    // Without faces, `each_material` could still report the first slot.
     for part in paced(parts).filter(|part| !part.faces.is_empty()) {
         each_material(part, part.faces.clone(), |material, _| {
             if let Some(used) = material.and_then(|material| used.get_mut(material)) {

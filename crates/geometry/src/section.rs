@@ -178,6 +178,7 @@ impl Picked {
             *number = others.len() as u32;
             others.push((first + at) as u32);
         }
+        // Without gaps, a subtraction renumbers indices, so the table is not kept.
         if others.len() == numbers.len() {
             return Ok(Picked { range: first..last as usize + 1, others: Vec::new(), numbers: None });
         }
@@ -188,6 +189,7 @@ impl Picked {
     fn renumber(&self, indices: &mut [u32]) {
         let start = self.range.start as u32;
         if let Some((numbers, first)) = &self.numbers {
+            // `NONE` is beyond the table, so it stays `NONE`.
             let number = |index: u32| numbers.get((index as usize).wrapping_sub(*first)).copied().unwrap_or(NONE);
             indices.iter_mut().for_each(|index| *index = number(*index));
             return;
@@ -317,6 +319,7 @@ fn runs(runs: &[Run], start: Counts, end: Counts) -> Result<Vec<Run>> {
     if let Some(before) = first.checked_sub(1).and_then(|before| runs.get(before)) {
         try_push(&mut taken, Run { at: Counts::default(), value: before.value }, "a section")?;
     }
+    // A run that starts at the end belongs to the next section.
     for run in runs[first..].iter().take_while(|run| run.at.precedes(end) && run.at != end) {
         try_push(&mut taken, Run { at: since(run.at, start), ..*run }, "a section")?;
     }

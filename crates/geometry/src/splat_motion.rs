@@ -135,7 +135,10 @@ impl SplatMotion {
             return Err(error.with_hint("use only rotation, uniform scale and translation"));
         }
         let factor = square.sqrt();
+        // Dividing by the rounded factor can leave entries slightly off 0, 1 and -1, but only exact ones are recognized
+        // as changes of sign.
         let turn = linear.map(|row| row.map(|entry| exact(entry / factor)));
+        // For a factor of 1, the growth is exactly 0, and `piece` leaves the scales alone.
         Ok(SplatMotion { growth: exact(factor).ln(), turn: SplatTurn::new(&turn) })
     }
 
@@ -185,6 +188,7 @@ impl SplatMotion {
         }
         match &self.turn {
             SplatTurn::Signs { rotation, harmonics: signs } => {
+                // At least 1, because `chunks_mut` panics for 0, the number of harmonics of degree 0.
                 let per_channel = harmonics.chunks_mut(HARMONICS[degree].max(1));
                 let harmonics = per_channel.flat_map(|channel| channel.iter_mut().zip(signs));
                 let columns = rotations.iter_mut().zip(rotation).chain(harmonics);
@@ -261,6 +265,7 @@ fn place_of(name: &str) -> Option<usize> {
 fn pieces(columns: [Option<&mut [f32]>; COLUMNS]) -> Result<Vec<Vec<&mut [f32]>>> {
     let rows = columns.iter().flatten().map(|column| column.len()).min().unwrap_or(0);
     let mut left = columns.map(Option::unwrap_or_default);
+    // `SplatMotion::piece` splits off the quaternions and scales even if scales are missing.
     let used = left.iter().rposition(|column| !column.is_empty()).map_or(0, |last| last + 1).max(ROTATIONS + SCALES);
     let mut pieces = Vec::new();
     for start in (0..rows).step_by(PIECE) {

@@ -45,6 +45,7 @@ impl SplatRule {
         match self {
             SplatRule::Finite => value.is_finite(),
             SplatRule::NotNan => !value.is_nan(),
+            // Also false for NaN.
             SplatRule::Logarithm => value <= MAX_LOG,
         }
     }
@@ -205,6 +206,7 @@ pub fn broken(mesh: &Mesh, degree: usize, run: &RunOptions) -> Result<Vec<Broken
     };
     for_each_item(run.worker_threads(), starts, || (), look);
     let mut places = places.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Threads add their findings in any order. Of the faults of a splat, the one in the first column stays.
     places.sort_unstable();
     places.dedup_by_key(|[splat, _]| *splat);
     let name = |column: usize| match column.checked_sub(3) {
@@ -218,6 +220,7 @@ pub fn broken(mesh: &Mesh, degree: usize, run: &RunOptions) -> Result<Vec<Broken
 /// Returns the name that a harmonics column has in a mesh of a higher degree.
 fn full_name(name: &str, degree: usize, full_degree: usize) -> String {
     let [few, many] = [degree, full_degree].map(|degree| splats::HARMONICS[degree]);
+    // `few` cannot be 0 for a name with this prefix: degree 0 has no such columns.
     let number = name.strip_prefix("f_rest_").and_then(|number| number.parse::<usize>().ok());
     number.map_or_else(|| name.to_owned(), |number| splats::rest_name(number / few * many + number % few))
 }

@@ -79,8 +79,10 @@ pub fn transform_meshes(scene: &mut Scene, to: Axes, scale: f64, options: &RunOp
     check_scale(scale)?;
     let turns = !turn.is_nothing();
     let scales = scale != 1.0;
+    // Rounded to the factor by which single-precision positions are multiplied.
     let linear = axes_matrix(scene.axes, to)?.map(|row| row.map(|entry| f64::from(entry) * f64::from(scale as f32)));
     let single_scale = scale as f32;
+    // All arrays are made mutable before any of them changes, because this can fail.
     let mut arrays = Vec::new();
     let mut exact = Vec::new();
     let mut splats = Vec::new();
@@ -189,6 +191,7 @@ fn frame(Axes { forward, up }: Axes) -> Result<TransformFrame> {
         return Err(Error::new(ErrorKind::Usage, message)
             .with_hint("choose two different axes, for example forward -Z and up Y"));
     }
+    // The cross product of two positive axes is positive only if they follow each other in the cycle x, y, z.
     let against_cycle = u.0 != (f.0 + 1) % 3;
     Ok([f, u, (3 - f.0 - u.0, f.1 ^ u.1 ^ against_cycle)])
 }
@@ -217,6 +220,7 @@ impl TransformTurn {
     }
 
     fn apply_exact(&self, vector: [f64; 3]) -> [f64; 3] {
+        // The sign bit of a double is 32 bits above that of a float.
         [0, 1, 2].map(|i| f64::from_bits(vector[self.sources[i]].to_bits() ^ u64::from(self.flips[i]) << 32))
     }
 

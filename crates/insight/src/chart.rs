@@ -45,6 +45,7 @@ pub(super) fn marks(max: f64, count: f64) -> Vec<f64> {
     }
     let power = 10_f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|digit| digit * power >= rough).unwrap_or(10.0) * power;
+    // The tolerance keeps the last tick if rounding moves it slightly beyond `max`.
     (1..=100).map(|index| index as f64 * step).take_while(|value| *value <= max * 1.000_001).collect()
 }
 

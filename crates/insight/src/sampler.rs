@@ -77,6 +77,7 @@ fn watch(trace: &Trace, every: Duration, stop: &AtomicBool) {
     let mut pause = every;
     loop {
         let next = Instant::now() + pause;
+        // `park_timeout` may return early.
         while Instant::now() < next {
             if stop.load(Ordering::Acquire) {
                 return;

@@ -107,6 +107,7 @@ fn nested(spans: &[SpanRecord], mut each_stretch: impl FnMut(u64, u64, Phase)) -
         if let Some(outer) = open.last() {
             each_stretch(at_ns, span.start_ns, outer.phase);
             if span.value == 0 && !moves_bytes(&span) && !moves_bytes(outer) {
+                // A span without a number is about the chunk of the span around it.
                 span.value = outer.value;
             }
         }
@@ -175,6 +176,7 @@ fn merge_level(spans: &[SpanRecord], level: usize, extent: Extent, below_ns: u64
 /// Groups spans shorter than `below_ns` by the `below_ns` interval in which they start. Each longer span forms a group
 /// of its own.
 fn groups(spans: &[SpanRecord], extent: Extent, below_ns: u64) -> impl Iterator<Item = &[SpanRecord]> {
+    // With `below_ns` 0, no span is short; `checked_div` then avoids a division by zero.
     let place = move |span: &SpanRecord| (span.start_ns - extent.start_ns).checked_div(below_ns);
     let is_short = move |span: &SpanRecord| span.end_ns - span.start_ns < below_ns;
     spans.chunk_by(move |a, b| is_short(a) && is_short(b) && place(a) == place(b))

@@ -288,6 +288,7 @@ impl Sweep {
                 .map_or(",,".into(), |times| format!("{:.6},{:.6},{}", times.least, times.median, times.rounds));
             let predicted = cell.predicted_seconds.map_or(String::new(), |seconds| format!("{seconds:.6}"));
             let Stored { name, bytes, plain_bytes } = stored;
+            // A quote would end the field.
             let note = cell.note.as_deref().unwrap_or_default().replace('"', "'");
             // Writing to a string cannot fail.
             let _ = writeln!(
@@ -321,6 +322,7 @@ fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
         Some((x, a, a - b))
     });
     let shared: Vec<_> = shared.collect();
+    // Differences of logarithms are compared, in which a relative difference becomes its logarithm.
     let noise = NOISE.ln_1p();
     let is_clear = |point: &&(f64, f64, f64)| point.2.abs() > noise;
     let start = shared.iter().find(is_clear)?;

@@ -60,6 +60,7 @@ pub(super) fn time(value_ns: u64) -> String {
     let value = value_ns as f64;
     match value_ns {
         0..1_000 => format!("{value_ns} ns"),
+        // From 999.5 on, a value would be rounded to `1000` of its unit.
         1_000..999_500 => three_digits(value / 1e3) + " µs",
         999_500..999_500_000 => three_digits(value / 1e6) + " ms",
         999_500_000..100_000_000_000 => three_digits(value / 1e9) + " s",
@@ -124,6 +125,7 @@ pub(super) fn escaped(text: &str) -> String {
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut unit = 0;
+    // A value at or above this limit would be rounded to `1000` of the smaller unit.
     while value >= 0.9995 * step && unit + 1 < units.len() {
         value /= step;
         unit += 1;
@@ -134,6 +136,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
 
 /// Formats three significant digits, without trailing zeros.
 fn three_digits(value: f64) -> String {
+    // Values at or above these limits are rounded up to one more digit before the point.
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     let text = format!("{value:.decimals$}");
     if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_owned() }

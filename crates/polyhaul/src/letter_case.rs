@@ -48,6 +48,7 @@ impl LetterCase {
                 let name = entry.file_name();
                 let Some(lower) = name.to_str().map(str::to_lowercase) else { continue };
                 names.try_reserve(1).ok()?;
+                // Two names that differ only in case are ambiguous, so neither is used.
                 names.entry(lower).and_modify(|same| *same = None).or_insert(Some(name));
             }
             self.folders.insert(folder.to_path_buf(), names);

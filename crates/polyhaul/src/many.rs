@@ -261,14 +261,17 @@ pub fn for_each_file<T: Send>(
     within(run, || {
         let alone = || run.clone().with_threads(Some(1));
         let small_or_later = |(): &mut (), number| {
+            // A single thread takes all files in the second loop, in order.
             if threads > 1 && bytes(number) <= share {
                 return work_on(number, alone());
             }
             lock(&large).push(number);
         };
+        // Reserved here, because `small_or_later` cannot report an error.
         lock(&large).try_reserve_exact(count)?;
         for_each_item(threads, 0..count, || (), small_or_later);
         let mut large = std::mem::take(&mut *lock(&large));
+        // Threads append numbers in any order.
         large.sort_unstable();
         large.into_iter().for_each(|number| work_on(number, run.clone()));
         Result::Ok(())
@@ -302,6 +305,7 @@ struct InOrder<T, D> {
 impl<T, D: FnMut(usize, T) -> ControlFlow<()>> Files<T, D> {
     /// Passes on a result and the results that wait for it.
     fn put(&self, number: usize, result: T) {
+        // Locked until the callback returns, so that results are passed on one at a time.
         let results = &mut *lock(&self.results);
         results.waiting.insert(number, result);
         if planted("files-order") && results.waiting.len() == 1 {
@@ -369,12 +373,14 @@ pub fn check_outputs<'a>(outputs: impl Iterator<Item = (&'a Path, &'a Path)> + C
         return Err(error.with_hint("rename one of them, or use two output folders"));
     }
     let mut existing: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    // Only an output that exists can be an input.
     existing.extend(outputs.clone().filter_map(|(input, output)| Some((place::real(output).ok()?, input))));
     if existing.is_empty() {
         return Ok(());
     }
     for (input, _) in outputs {
         let writer = place::real(input).ok().and_then(|real| existing.get(&real));
+        // A file may replace itself.
         if let Some(writer) = writer.filter(|writer| **writer != input) {
             let message = format!("{} is an input, and would be overwritten by {}", input.display(), writer.display());
             return Err(Error::new(ErrorKind::Usage, message).with_hint("use another output folder"));

@@ -518,6 +518,7 @@ fn file_in_statement(statement: &str) -> Option<usize> {
         let takes_word = option.take().is_some_and(|option| WORD_OPTIONS.contains(&option));
         if word.starts_with('-') && !is_number(word) {
             option = Some(word);
+        // The last word is the file, even if it looks like a value.
         } else if !takes_word && (!is_value(word) || word.len() == rest.len()) {
             return Some(statement.len() - rest.len());
         }
@@ -575,6 +576,7 @@ fn text(path: &Path) -> Option<String> {
 
 /// Makes a name safe at the end of a line that may start with options. Returns `None` if that is impossible.
 fn safe_on_a_line(name: String) -> Option<String> {
+    // White space at the end of a line is trimmed, and a backslash there joins lines.
     let is_safe = !name.contains(char::is_control) && !name.ends_with([' ', '\t', '\\']);
     let is_misread = name.starts_with(['-', '#', ' ', '\t']);
     is_safe.then(|| if is_misread { format!("./{name}") } else { name })

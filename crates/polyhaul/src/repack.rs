@@ -143,6 +143,7 @@ pub fn sampled(
             Some(len) => len,
             None if is_whole => sampled,
             None => {
+                // Only the start of the stream was read, so its ratio stands for the whole file.
                 let read = outside.counters().snapshot().bytes.clamp(1, bytes.max(1));
                 let guess = (u128::from(sampled) * u128::from(bytes) / u128::from(read)) as u64;
                 let is_gzip = source.codec() == Some(Codec::Gzip);
@@ -173,6 +174,7 @@ fn told_bytes(outside: &Source<'_>, guess: u64) -> Option<u64> {
 /// The number nearest to `guess` that equals `rest` modulo 2^32, or `None` if it differs from `guess` by more than a
 /// factor of 1.5.
 fn nearest(guess: u64, rest: u32) -> Option<u64> {
+    // Adding half of 2^32 before the shift rounds to the nearest multiple.
     let times = guess.saturating_sub(u64::from(rest)).saturating_add(1 << 31) >> 32;
     let candidate = (times << 32) | u64::from(rest);
     let [few, many] = [guess.min(candidate), guess.max(candidate)].map(u128::from);

@@ -310,6 +310,7 @@ fn read_range(near: &Near, options: &ReadOptions, name: &str, offset: u64, count
         bytes.read_as_claimed(offset, count, &mut content)?;
         return Ok(content);
     }
+    // A stream must be read from its start.
     let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
     bytes.read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
     content.drain(..skipped.min(content.len()));

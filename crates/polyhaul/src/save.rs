@@ -256,12 +256,14 @@ fn change<'a>(
     if placement.triangulate {
         (writer.triangulate)(&mut scene, placement, &options.run)?;
     }
+    // Evaluated meshes are taken out, because they are transformed while they are written.
     let mut unmoved_meshes = Vec::new();
     for (number, _) in flags.iter().enumerate().filter(|(_, is_evaluated)| **is_evaluated) {
         try_push(&mut unmoved_meshes, (number, std::mem::take(&mut scene.meshes[number])), "the scene")?;
     }
     let axes = scene.axes;
     transform_meshes(&mut scene, placement.axes.unwrap_or(axes), placement.scale, &options.run)?;
+    // `Frame` converts evaluated meshes, which still have the old axes.
     scene.axes = axes;
     for (number, mesh) in unmoved_meshes {
         scene.meshes[number] = mesh;

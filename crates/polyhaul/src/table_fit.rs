@@ -194,6 +194,7 @@ fn color_bytes(values: Values) -> Result<ColorBytes> {
     match values {
         Values::F32(values) => bytes(&values, |value| f64::from(value * 255.0)),
         Values::F64(values) => bytes(&values, |value| value * 255.0),
+        // 65535 / 255 is 257.
         Values::U16(values) => bytes(&values, |value| f64::from(value) / 257.0),
         values => Ok(ColorBytes { values, changed: 0, outside: 0 }),
     }

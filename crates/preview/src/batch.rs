@@ -123,9 +123,12 @@ fn project(scene: &Corners, pixels: &mut Corners, touches: &mut [u32; LANES], ca
         let [above, below] = range(pixels, 1, at);
         let first = row_of(above);
         let last = floor(row_of(below));
+        // Only the last two rows are tested. Triangles that reach across three or more rows count as touching.
         let mut touched = last - 2.0 >= first;
         for row in [last, last - 1.0] {
             let place = place_of(row);
+            // The last sample of the row that is not beyond `right` decides: if it is left of `left`, no sample is
+            // between.
             touched |= (row >= first) & (floor(right - place) + place >= left);
         }
         let inside = (right >= 0.0) & (left <= width) & (below >= 0.0) & (above <= height);
@@ -150,6 +153,7 @@ fn find_crossing(pixels: &Corners, touches: &mut [u32; LANES]) {
         for [x, y, depth] in pixels {
             let is_in_front = (depth.0[at] > 0.0) & (depth.0[at] <= 1.0);
             before += u32::from(is_in_front);
+            // Negated comparisons, so that NaN counts as beside.
             beside |= u32::from(!((x.0[at].abs() < FARTHEST) & (y.0[at].abs() < FARTHEST)));
         }
         let crosses = (before > 0) & ((before < 3) | (beside != 0));
@@ -168,6 +172,7 @@ fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
         let last = floor(row_of(below));
         let corner = |number: usize| [pixels[number][0].0[at], pixels[number][1].0[at]];
         let sides = Sides::new(corner(0), corner(1), corner(2));
+        // Left to the rasterizer: more rows than are tested below, several samples in a row, or an unclear orientation.
         let mut touched = (last - ROWS as f32 >= first) | (right - left >= 1.0) | sides.is_unclear();
         for number in 0..ROWS {
             let row = last - number as f32;
@@ -177,6 +182,7 @@ fn drop_beside(pixels: &Corners, touches: &mut [u32; LANES]) {
             let y = row * (1.0 / SAMPLES as f32) + FIRST_ROW;
             touched |= (row >= first) & (x >= left) & sides.may_have([x, y]);
         }
+        // `CROSSES` stays: some corners of such a triangle cannot be projected, so the test does not apply.
         *touches &= CROSSES | u32::from(touched);
     }
 }

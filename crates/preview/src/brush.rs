@@ -100,6 +100,7 @@ impl<'a> Brush<'a> {
             return self.wait(Waiting { corners, payload: payload(), has_holes: false }, work);
         }
         self.work += work;
+        // Past the limit, nothing need be drawn: `MeshDrawing::finish` declines, and the frame is dropped.
         if self.work <= self.max_work {
             self.frame.fill(&triangle, &self.window, payload, |_| true);
         }
@@ -169,6 +170,8 @@ impl<'a> WaitingTriangles<'a> {
 
     /// Whether the limit was exceeded. Further triangles are then discarded.
     pub(crate) fn is_full(&self) -> bool {
+        // The count never decreases, so whether the limit is exceeded in the end does not depend on the order of
+        // threads.
         let count = self.count.load(Ordering::Relaxed);
         self.is_bounded && count > FREE_COUNT && count > *self.max_count.get_or_init(|| FREE_COUNT + (self.elements)())
     }
@@ -248,6 +251,7 @@ struct SortedTriangle {
 impl SortedTriangle {
     fn new(waiting: Waiting, frame: &Frame) -> SortedTriangle {
         let ends = |axis: usize| {
+            // A picture has at most `MAX_SIDE` pixels on a side, so clamped coordinates are still outside of it.
             let pixels = waiting.corners.map(|corner| corner[axis].clamp(i16::MIN.into(), i16::MAX.into()));
             let [a, b, c] = pixels;
             [a.min(b).min(c).floor() as i16, a.max(b).max(c).floor() as i16]
@@ -344,5 +348,6 @@ fn draw_tile(
             spent += triangle.work(window, SAMPLE_WORK) + HOLE_WORK * tests.get();
         }
     }
+    // The last triangle may have exceeded the grant, but more than `granted` would mean that the tile is unfinished.
     spent.min(granted)
 }

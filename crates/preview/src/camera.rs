@@ -80,6 +80,7 @@ impl Camera {
         let middle = scale(add(min, max), 0.5);
         let half = subtract(max, middle);
         // A single point has no extent, but the camera must not coincide with it.
+        // The factor 1e-7 is about the relative spacing of floats.
         let size = dot(half, half).sqrt().max(1e-7 * dot(middle, middle).sqrt()).max(1e-30);
         let focal = 0.5 * height as f64 / HALF_ANGLE.tan();
         // Visible extent right and up from the center at distance 1.
@@ -91,6 +92,7 @@ impl Camera {
         };
         let mut distance: f64 = 0.0;
         for [right, up, near] in (0..8).map(corner) {
+            // `near` is added because a corner toward the camera is seen from that much closer.
             distance = distance.max(near + right.abs() / seen[0]).max(near + up.abs() / seen[1]);
         }
         // Keeps the camera outside of bounds that are flat along the view direction.
@@ -124,6 +126,7 @@ impl Camera {
             distance: 0.0,
             focal: focal as f32,
             center: center.map(|value| value as f32),
+            // There is no far plane: depth 1 is at infinity.
             depth: [1.0, near as f32],
         };
         Camera { rows, eye: lens.eye, focal, center, nearest: 0.0, projection }

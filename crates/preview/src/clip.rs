@@ -8,6 +8,7 @@ use polyhaul_geometry::linear::{Vector, add, scale, subtract, wide};
 /// Maximum distance of clipped corners from the picture's center, as a multiple of half the picture's size.
 const BESIDE: f64 = 32.0;
 /// Maximum corner count of a triangle clipped by five planes.
+/// Each plane adds at most one corner.
 const MAX_CORNERS: usize = 8;
 
 /// A corner with its signed distance to each plane (positive is inside).
@@ -21,6 +22,7 @@ impl ClipCorner {
     fn new(camera: &Camera, position: Vector) -> ClipCorner {
         let [right, up, forward] = camera.seen_wide(position);
         let [across, down] = camera.reach().map(|reach| BESIDE * reach * forward);
+        // Slightly beyond the near plane, so that rounding the cut to floats cannot put it in front of the plane.
         let near = forward - 1.001 * camera.nearest();
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }

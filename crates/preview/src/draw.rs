@@ -209,6 +209,7 @@ impl Canvas<'_> {
         let dx = b[0] - a[0];
         let dy = b[1] - a[1];
         let length = dx.hypot(dy);
+        // Without a direction in the picture, the segment is skipped, and the next one is joined to the previous one.
         if length == 0.0 {
             return before;
         }

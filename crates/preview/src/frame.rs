@@ -115,6 +115,8 @@ impl Frame {
     /// The depth bits of a sample, shifted above the payload.
     #[inline(always)]
     fn above(&self, depth: f32) -> u64 {
+        // Nonnegative floats are ordered like their bits. These are inverted, because the minimum is kept, and reversed
+        // depths are larger when nearer.
         if self.is_reversed { u64::from(!depth.to_bits()) << 32 } else { ((depth * MAX_DEPTH) as u64) << PAYLOAD_BITS }
     }
 
@@ -185,6 +187,7 @@ impl Frame {
     ) {
         let mut payload_bits = None;
         let [[min_x, min_y], [max_x, max_y]] = [drawn.min, drawn.max];
+        // Shifts round down for negative coordinates, too, where divisions would round toward 0.
         let last_row = ((max_y - FIRST_ROW) >> ROW_BITS).min(window.max[1] * SAMPLES as i64 - 1);
         let mut row = ((min_y - FIRST_ROW + ROW_UNITS - 1) >> ROW_BITS).max(window.min[1] * SAMPLES as i64);
         while row <= last_row {
@@ -209,6 +212,7 @@ impl Frame {
                     let sample = &self.samples[index];
                     // Most covered samples are hidden, and a load is cheaper than an atomic minimum.
                     let is_last = planted("depth-inverted");
+                    // `depth` is compared without a payload: at equal depths, the lower payload can still win.
                     if (is_last || depth <= sample.load(Ordering::Relaxed)) && is_solid(drawn.shares(weights)) {
                         let value = depth | *payload_bits.get_or_insert_with(&payload);
                         if is_last {
@@ -227,6 +231,8 @@ impl Frame {
     pub(crate) fn nearest(&self, corners: &[PixelCorner; 3]) -> u64 {
         const ROUNDING: f32 = 1e-5;
         let depths = corners.map(|[.., depth]| depth);
+        // Reversed depths are floats, with relative errors; the other depths are fixed-point numbers, with absolute
+        // errors.
         if self.is_reversed {
             self.above(depths.into_iter().fold(0.0, f32::max) * (1.0 + ROUNDING))
         } else {
@@ -323,6 +329,7 @@ impl Triangle {
             let from = (self.min[axis] >> PIXEL_BITS).max(window.min[axis]);
             ((self.max[axis] >> PIXEL_BITS) + 1).min(window.max[axis]).saturating_sub(from).max(0) as u64
         };
+        // The rows of a slanted, thin triangle are narrowed, so it takes less work than its bounding box.
         let rows = pixels(1) * SAMPLES as u64;
         // `area` is twice the area: shifting by one bit less than a square pixel yields 4 samples per pixel.
         let area = (self.area >> (2 * PIXEL_BITS - 1)) as u64;
@@ -392,6 +399,7 @@ impl Triangle {
 #[inline]
 fn fixed(pixels: f32) -> i64 {
     const ABOVE_ALL: i64 = 1 << 32;
+    // The sum is positive, because corners are within `FARTHEST`, so truncation rounds down.
     (f64::from(pixels) * PIXEL_UNITS as f64 + (0.5 + ABOVE_ALL as f64)) as i64 - ABOVE_ALL
 }
 

@@ -48,6 +48,7 @@ impl Geometry {
         for (number, part) in range.clone().zip(&parts[range]) {
             let mut add = |elements: Range<usize>, step: usize, overlap: usize| -> Result<()> {
                 leaves.try_reserve(elements.len() / step + 1)?;
+                // A leaf with only the last corner of a line would contain no segment.
                 let starts = elements.clone().step_by(step).filter(|first| first + overlap < elements.end);
                 leaves.extend(starts.map(|first| {
                     let count = (step + overlap).min(elements.end - first) as u32;

@@ -79,6 +79,7 @@ fn softened(values: &[f32], step: usize) -> Result<Vec<f32>> {
         let place = at / step % SIDE;
         let range = place.saturating_sub(SOFT)..(place + SOFT + 1).min(SIDE);
         let sum: f32 = range.map(|other| values[at - place * step + other * step]).sum();
+        // The divisor is the full width at the border, too: outside the view of the light, nothing casts a shadow.
         sum / (2 * SOFT + 1) as f32
     }));
     Ok(means)

@@ -278,6 +278,7 @@ impl<'a> InstancedDrawing<'a> {
         for (row, lane) in (0..ROWS).flat_map(|row| (0..LANES).map(move |lane| (row, lane))) {
             let [x, y] = [x + lane, y + row];
             packet.ends[row][lane] = if x < width && y < height {
+                // A ray need not go beyond the rasterized layer.
                 self.near.hit(self.frame.index(x, y, sample)).map_or(f32::INFINITY, |(distance, _)| distance)
             } else {
                 0.0
@@ -305,6 +306,7 @@ impl<'a> InstancedDrawing<'a> {
         let back = inverse([a, b, c]);
         let [x, y, z] = subtract(packet.origin, shift);
         let origin = std::array::from_fn(|row| back[0][row] * x + back[1][row] * y + back[2][row] * z);
+        // A singular transform has no finite inverse.
         let is_finite = [back[0], back[1], back[2], origin].as_flattened().iter().all(|value| value.is_finite());
         if let Some(geometry) = self.geometries.get(*definition as usize)
             && is_finite
@@ -491,6 +493,7 @@ fn geometries(
 /// Partitions instances into spatial groups and builds their trees in parallel.
 fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<InstanceGroup>> {
     let mut slices = vec![&mut seen[..]];
+    // `GROUPS` is a power of two: each round doubles the number of slices.
     while slices.len() < GROUPS {
         slices = slices.into_iter().flat_map(halves).collect();
     }
@@ -512,6 +515,7 @@ fn groups(mut seen: Vec<SeenInstance>, options: &PreviewOptions) -> Result<Vec<I
 
 /// Splits instances at the median along the axis with the greatest extent.
 fn halves(instances: &mut [SeenInstance]) -> [&mut [SeenInstance]; 2] {
+    // Twice the center, which sorts in the same order.
     let center = |instance: &SeenInstance| instance.bounds.min + instance.bounds.max;
     let ends = instances.iter().map(center).fold(None, |ends: Option<(Vec3A, Vec3A)>, at| {
         Some(ends.map_or((at, at), |(min, max)| (min.min(at), max.max(at))))

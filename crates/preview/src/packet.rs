@@ -132,6 +132,7 @@ impl Packet {
                 }
                 continue;
             }
+            // `obvhs` stores the two children of a node next to each other.
             let left = node.first_index;
             let right = node.first_index + 1;
             let (left_rows, left_entry) = self.rows_that_meet(local, tree.nodes[left as usize].aabb(), rows);
@@ -170,6 +171,7 @@ impl Packet {
                 for axis in 0..3 {
                     let a = low[axis] * inverses[axis][lane];
                     let b = high[axis] * inverses[axis][lane];
+                    // Comparisons instead of `f32::min` and `f32::max`, which need extra instructions for NaN.
                     let (near, far) = if a < b { (a, b) } else { (b, a) };
                     let far = far * SLACK;
                     enter = if near > enter { near } else { enter };
@@ -244,6 +246,7 @@ impl Packet {
                 let max = if u > v { u } else { v };
                 let min = if w < min { w } else { min };
                 let max = if w > max { w } else { max };
+                // Both signs count, so that triangles are hit from behind, too.
                 inside[lane] = u32::from(min >= 0.0) | u32::from(max <= 0.0);
                 any |= inside[lane];
             }
@@ -321,6 +324,7 @@ impl Packet {
                 let ds = dot(along, d);
                 let df = dot(from, d);
                 let part = (ds * df - dd * sf) / (dd * ss - ds * ds);
+                // A ray parallel to the segment can yield NaN, which becomes 0.
                 let part = if part > 0.0 { part } else { 0.0 };
                 let part = if part < 1.0 { part } else { 1.0 };
                 let distance = (df + part * ds) / dd;

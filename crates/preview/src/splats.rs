@@ -129,6 +129,7 @@ impl<'a> DrawnSplats<'a> {
         let mut drawn = Vec::new();
         drawn.try_reserve_exact(parts.iter().map(Vec::len).sum())?;
         parts.into_iter().for_each(|part| drawn.extend(part));
+        // The parts are sorted already: a stable sort merges them, and keeps the order of equal depths.
         drawn.sort_by(|a, b| a.depth.total_cmp(&b.depth));
         Ok(drawn)
     }
@@ -299,6 +300,7 @@ fn draw_band(
 struct Tile {
     corner: [f32; 2],
     /// Red, green, blue (premultiplied) and transmittance.
+    /// Each channel has its own array, so that loops over a row vectorize.
     channels: [[[f32; TILE]; TILE]; 4],
 }
 
@@ -360,12 +362,14 @@ impl Tile {
 #[inline(always)]
 fn exponential(power: f32) -> f32 {
     const ROUNDING: f32 = 12_582_912.0;
+    // e^-80 is still a normal float; the exponent of a much smaller result would wrap around.
     let power = if power > -80.0 { power } else { -80.0 };
     let twos = power * std::f32::consts::LOG2_E;
     let whole = (twos + ROUNDING) - ROUNDING;
     let part = (twos - whole) * std::f32::consts::LN_2;
     let sum = 1.0
         + part * (1.0 + part * (0.5 + part * (1.0 / 6.0 + part * (1.0 / 24.0 + part * (1.0 / 120.0 + part / 720.0)))));
+    // The sum has the biased exponent in its lowest bits, as in `batch`; the shift drops the other bits.
     let exponent = (whole + (ROUNDING + 127.0)).to_bits() << 23;
     sum * f32::from_bits(exponent)
 }

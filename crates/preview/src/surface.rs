@@ -179,6 +179,7 @@ pub(crate) fn facing(normal: Vector, toward: Vector) -> Option<Vector> {
     let normal = unit(normal);
     let side = dot(normal, toward);
     let normal = if side < 0.0 { scale(normal, -1.0) } else { normal };
+    // `unit` returns a vector of length 1, unless the length was 0 or NaN.
     (dot(normal, normal) > 0.5).then_some(normal)
 }
 
@@ -212,6 +213,7 @@ impl SeenTriangle<'_> {
         let scale_by = 1.0 / dot(ab, p);
         let v = scale_by * dot(from, p);
         let w = scale_by * dot(ray, q);
+        // A ray within the plane of the triangle has no single intersection.
         if (v + w).is_finite() { [1.0 - v - w, v, w] } else { [1.0 / 3.0; 3] }
     }
 

@@ -185,6 +185,7 @@ impl TextureImage {
     fn at_level(&self, level: usize, [u, v]: [f32; 2], clamps: bool) -> [f32; 4] {
         let ([width, height], pixels) = &self.levels[level];
         // v points up, rows run down.
+        // Texels are centered at half coordinates.
         let x = u * *width as f32 - 0.5;
         let y = (1.0 - v) * *height as f32 - 0.5;
         let left = x.floor();

@@ -122,6 +122,7 @@ impl SceneParts<'_> {
             if self.drawing_work() <= limit || per_pixel == 0.0 {
                 return Ok(());
             }
+            // Ends at 0, which leaves one point per part.
             per_pixel = if per_pixel > 1e-9 { 0.5 * per_pixel } else { 0.0 };
         }
     }

@@ -42,6 +42,7 @@ impl Cached {
 
     /// Time of reads or writes in seconds: as measured, but at least the cost of one-byte calls.
     pub fn seconds(&self, transfers: &Transfers) -> f64 {
+        // The overhead of tracing may have been overestimated, which would make the measured time too short.
         (transfers.time_ns as f64).max(transfers.calls as f64 * self.call_ns) / 1e9
     }
 
@@ -65,6 +66,7 @@ fn best_ns(mut call: impl FnMut(u64) -> bool) -> Option<f64> {
         if !(0..BLOCKS).all(&mut call) {
             return None;
         }
+        // The minimum is least disturbed by other programs.
         best = best.min(start.elapsed().as_nanos() as f64 / BLOCKS as f64);
     }
     Some(best)

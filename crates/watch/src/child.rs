@@ -104,6 +104,7 @@ fn live(work: &Work, program: &[*const c_char], filter: &Filter, [wait, go, repo
     // SAFETY: `byte` is writable for the one byte that is read. `program` contains pointers to NUL-terminated strings
     // and a terminating null, all created before the fork. `execvp` of the supported C libraries takes no lock.
     unsafe {
+        // If this process also held the writing end, the read below would not notice that the tracer has gone.
         libc::close(go);
         let mut byte = 0u8;
         if libc::read(wait, (&raw mut byte).cast(), 1) != 1 {

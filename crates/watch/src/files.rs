@@ -73,6 +73,7 @@ pub struct Transfers {
     pub buckets: [u64; LIMITS.len() + 1],
     /// The most frequent sizes above 0. If the list is full, a new size replaces the one with the lowest count, so a
     /// frequent size enters the list and stays, no matter when it first appears.
+    /// This is the algorithm Space-Saving (Metwally, Agrawal and El Abbadi, 2005).
     sizes: Vec<Counted>,
 }
 
@@ -123,6 +124,7 @@ impl Transfers {
 
     /// Size of at least 90% of the calls that transferred bytes, or `None` if no size is that frequent.
     pub fn usual_size(&self) -> Option<u64> {
+        // Counts inherited from other sizes are left out, so that a rare size never appears frequent.
         let size = self.sizes.iter().max_by_key(|size| size.calls)?;
         (size.calls * 10 >= self.moving() * 9).then_some(size.bytes)
     }
@@ -230,6 +232,7 @@ impl File {
         let transfers = match call {
             Call::Read | Call::Copy { .. } => &mut self.reads,
             Call::Write => &mut self.writes,
+            // The kernel's error numbers are at most 4095.
             Call::Map if result.is_none_or(|address| (-4095..0).contains(&address)) => return,
             Call::Map => {
                 self.maps += 1;

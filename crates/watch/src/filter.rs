@@ -198,6 +198,7 @@ impl Assembly {
     /// Resolves targets to distances. Appends an instruction that allows the call, then one that stops it.
     fn finish(self) -> Vec<sock_filter> {
         let count = self.0.len();
+        // Distances fit in 8 bits, because the program has far fewer than 256 instructions.
         let distance = |at: usize, to: To| match to {
             To::Skip(instructions) => instructions,
             To::Allow => (count - at - 1) as u8,
@@ -232,11 +233,13 @@ fn program(numbers: impl Iterator<Item = u32>) -> Vec<sock_filter> {
         }
     }
     code.if_equal(libc::SYS_mmap as u32, NEXT, To::Skip(2));
+    // The low half of argument 3, the flags; arguments have 64 bits, little-endian.
     code.load(ARGUMENTS_AT + 8 * 3);
     code.if_any_bit(libc::MAP_ANONYMOUS as u32, To::Allow, To::Stop);
     if locks {
         code.if_equal(libc::SYS_futex as u32, NEXT, To::Allow);
         code.load(ARGUMENTS_AT + 8);
+        // Drops the flags `FUTEX_PRIVATE_FLAG` and `FUTEX_CLOCK_REALTIME`.
         code.and(0x7F);
         for operation in WAITING {
             code.if_equal(operation, To::Stop, NEXT);

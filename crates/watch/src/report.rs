@@ -243,6 +243,7 @@ fn is_listed(kind: Kind) -> bool {
 /// Sort order: larger savings first, then longer times, then more bytes; unused files last. Savings too small to be
 /// measured reliably are ignored.
 fn worse(left: &Row, right: &Row) -> std::cmp::Ordering {
+    // Tenths of a millisecond: smaller differences are noise, and must not decide the order.
     let tenths = |seconds: f64| (seconds * 1e4).round() as u64;
     let bytes = |row: &Row| row.reads.bytes + row.writes.bytes + row.mapped_bytes;
     let rank = |row: &Row| {

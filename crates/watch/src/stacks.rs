@@ -127,6 +127,7 @@ impl Modules {
         let mut first = ("", 0);
         for line in text.lines() {
             let Some((start, end, is_code, offset, name)) = mapping(line) else { continue };
+            // The ELF header is in the first mapping of a module.
             if offset == 0 || name != first.0 {
                 first = (name, start);
             }
@@ -172,6 +173,7 @@ fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
         let kind = u32::from_le_bytes(memory.read(header)?);
         let address = memory.word(header + 16)?;
         match kind {
+            // Segments are mapped in whole pages, so `base` has the address of the segment, rounded down to a page.
             LOAD if bias.is_none() => bias = Some(base.wrapping_sub(address & !0xFFF)),
             FRAMES => frames = Some(address),
             _ => {}
@@ -200,6 +202,7 @@ impl Space {
             let pc = if frames.is_empty() { at.pc } else { at.pc - 1 };
             if self.modules.as_ref().is_none_or(|modules| may_look_again && modules.find(pc).is_none()) {
                 may_look_again = false;
+                // Rules are dropped, too: their addresses may belong to other code now.
                 *self = Space { modules: Some(Modules::from_process(thread)), ..Space::default() };
             }
             let module = self.modules.as_ref().and_then(|modules| modules.find(pc));
@@ -251,6 +254,7 @@ impl Cursor {
         // Some processors sign return addresses in the unused upper bits.
         let pc = pc & 0x0000_FFFF_FFFF_FFFF;
         // Each frame must lie further up the stack; otherwise, damaged frames could form a cycle.
+        // A leaf function whose return address is in a register can have a frame of size 0.
         let goes_up = frame > self.sp || frame == self.sp && self.link.is_some();
         (goes_up && pc > 0xFFF).then_some(Cursor { pc, sp: frame, fp, link: None })
     }

@@ -94,6 +94,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
 
 fn bytes(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
     let size = file.metadata().ok()?.len();
+    // A damaged header must not cause a large allocation.
     let count = usize::try_from(count).ok().filter(|_| count <= MAX_BYTES && count <= size)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(count).ok()?;

@@ -139,6 +139,7 @@ pub fn trial() -> Result<StopCosts, Failure> {
     let near = calls.partition_point(|call| !call.is_near);
     let cost = |calls: &[Trial]| StopCost {
         call_ns: median(calls.iter().map(|call| call.time_ns)),
+        // A call stops twice.
         stop_ns: median(calls.windows(2).map(|pair| (pair[1].end_ns - pair[0].end_ns) / 2)),
     };
     let costs = [cost(&calls[..near]), cost(&calls[near..])];
@@ -451,6 +452,7 @@ impl<'a> Tracer<'a> {
             stack
         });
         self.near.met(id);
+        // The start time is taken last, so that the handling of the stop does not count.
         thread.call = Some(Pending { call, files, bytes: registers.arguments[1], stack, start: Instant::now() });
         resume(libc::PTRACE_SYSCALL, id, 0);
     }
@@ -458,6 +460,7 @@ impl<'a> Tracer<'a> {
     /// Handles the exit of a call.
     fn left(&mut self, id: pid_t, now: Instant) {
         let registers = system::registers(id);
+        // Removed for the moment, because `record` borrows all of `self`.
         if let Some(mut thread) = self.threads.remove(&id) {
             if let Some(pending) = thread.call.take()
                 && let Ok(Registers { result, .. }) = registers
@@ -479,6 +482,7 @@ impl<'a> Tracer<'a> {
     fn time_ns(&mut self, thread: &mut Thread, id: pid_t, start: Instant, now: Instant) -> i64 {
         let StopCost { call_ns, .. } = self.costs[usize::from(self.near.holds(id))];
         let blind_ns = self.blind.map_or(0, |blind| nanoseconds(start.max(blind.from), blind.to).cast_signed());
+        // A negative time is kept if only the overhead was overestimated, so that such errors cancel out in sums.
         let least_ns = if blind_ns > call_ns { 0 } else { i64::MIN };
         let time_ns = (nanoseconds(start, now).cast_signed() - blind_ns - call_ns).max(least_ns);
         if time_ns <= WAIT_NS.cast_signed() {
@@ -532,8 +536,10 @@ impl Process {
         const UNSHARE: u64 = 2;
         const AT_EXEC: u64 = 4;
         let [first, last, flags, ..] = *arguments;
+        // The kernel reads 32 bits; programs pass `u32::MAX` as the last descriptor for no limit.
         let number = |value: u64| i32::try_from(value as u32).unwrap_or(i32::MAX);
         match call {
+            // Other processes keep the shared table. This process gets an empty one, which is filled again on use.
             Call::CloseRange if flags & UNSHARE != 0 => drop(self.descriptors.take()),
             Call::CloseRange if flags & AT_EXEC != 0 => {}
             Call::CloseRange => self.descriptors.borrow().closed(number(first), number(last)),

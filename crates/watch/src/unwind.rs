@@ -42,6 +42,7 @@ impl Memory {
         if let Some(bytes) = self.kept(address) {
             return Some(bytes);
         }
+        // Reads more than N bytes: later values are often close, and every read is a system call.
         self.piece.resize(PIECE_BYTES, 0);
         let count = system::memory(self.process, address, &mut self.piece);
         self.piece.truncate(count);
@@ -152,8 +153,10 @@ impl Entry {
         let count = memory.half(at)?;
         let bytes = memory.bytes(at + 4, count as usize)?;
         let mut bytes = Bytes(&bytes);
+        // The field is the distance from itself back to the shared part.
         let shared = Shared::read(memory, (at + 4).checked_sub(u64::from(bytes.half()?))?)?;
         let start = bytes.address(shared.encoding, at + 8)?;
+        // A length has the number format of the address, but is not relative to anything.
         let length = bytes.address(shared.encoding & 0x0F, 0)?;
         if shared.has_extra {
             let extra = bytes.unsigned()?;
@@ -175,11 +178,13 @@ impl Shared {
         let id = bytes.half()?;
         let version = bytes.byte()?;
         let letters = bytes.text()?;
+        // Other augmentations than `z...` have no size, so they could not be skipped.
         if id != 0 || !matches!(version, 1 | 3) || !(letters.is_empty() || letters.starts_with(b"z")) {
             return None;
         }
         let code_step = bytes.unsigned()?;
         let data_step = bytes.signed()?;
+        // Version 1 stores the register as a byte, version 3 as a LEB128 number.
         let link_register = if version == 1 { u64::from(bytes.byte()?) } else { bytes.unsigned()? };
         let mut encoding = 0;
         let has_extra = !letters.is_empty();
@@ -213,6 +218,7 @@ impl Row<'_> {
     }
 
     fn run(&mut self, program: &[u8], target: u64) -> Option<()> {
+        // The rule after the shared program, to which `DW_CFA_restore` returns.
         let initial = self.rule;
         let mut saved = Vec::new();
         let mut bytes = Bytes(program);
@@ -271,6 +277,7 @@ impl Row<'_> {
     fn change(&mut self, code: u8, bytes: &mut Bytes<'_>) -> Option<()> {
         match code {
             // DW_CFA_nop, DW_CFA_AARCH64_negate_ra_state and DW_CFA_GNU_args_size
+            // Whether return addresses are signed does not matter: the signature is masked out in `stacks`.
             0x00 | 0x2D => {}
             0x2E => drop(bytes.unsigned()?),
             // DW_CFA_offset_extended

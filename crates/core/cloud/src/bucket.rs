@@ -65,6 +65,7 @@ impl HttpService for BucketClient {
         Self: 'f,
     {
         let query = request.uri().query().unwrap_or_default();
+        // `list-type` is a parameter of S3 and Google, `comp=list` is one of Azure.
         let is_listing = query.split('&').any(|part| part.starts_with("list-type=") || part == "comp=list");
         let host = request.uri().host().unwrap_or_default().to_owned();
         let rate = DownloadRate::new(&host, self.settings.min_rate, self.settings.timeout);
@@ -125,6 +126,7 @@ impl Body for BoundedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
+            // The first of several polls counts, since the wait starts there.
             self.pending_since.get_or_insert_with(Instant::now);
             return Poll::Pending;
         };

@@ -37,6 +37,7 @@ pub(crate) struct CloudEngine {
 /// Returns the engine of this process, and starts it if necessary.
 pub(crate) fn engine() -> io::Result<Arc<CloudEngine>> {
     let mut engine = ENGINE.lock().unwrap_or_else(PoisonError::into_inner);
+    // The ID shows whether this is a forked process, which has a copy of the engine but not its thread.
     let process = std::process::id();
     if let Some(engine) = engine.as_ref().filter(|engine| engine.process == process) {
         return Ok(engine.clone());
@@ -64,6 +65,7 @@ impl CloudEngine {
 
     /// Starts a task without waiting for it.
     pub(crate) fn start<T: Send + 'static>(&self, task: impl Future<Output = T> + Send + 'static) -> Running<T> {
+        // There is room for the result, so that sending it never blocks the thread on which all requests run.
         let (send, answer) = sync_channel(1);
         let task = self.handle.spawn(async move {
             // Fails only if the caller has stopped waiting.

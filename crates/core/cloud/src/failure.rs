@@ -168,6 +168,7 @@ fn reason(error: &dyn Error) -> String {
     let mut cause = error.source();
     while let Some(inner) = cause {
         let shown = inner.to_string();
+        // Many errors already include their cause in their own message.
         if !text.contains(&shown) {
             text = format!("{text}: {shown}");
         }
@@ -194,6 +195,8 @@ fn scrubbed(text: &str) -> String {
                 let rest = &rest[..rest.find(['?', '#']).unwrap_or(rest.len())];
                 let host_end = rest.find('/').unwrap_or(rest.len());
                 clean.push_str(scheme);
+                // The path is not searched, because it may contain `@` itself; a password may as well, so the last one
+                // counts.
                 let user_end = rest[..host_end].rfind('@').filter(|_| !planted("cloud-secret"));
                 clean.push_str(user_end.map_or(rest, |at| &rest[at + 1..]));
             }

@@ -67,6 +67,7 @@ fn marked_key(key: &str) -> Cow<'_, str> {
 
 /// Adds marks to the prefix of a folder, which ends with a slash.
 fn marked_folder(prefix: &str) -> Cow<'_, str> {
+    // Without its last slash, behind which there would be an empty part.
     match prefix.strip_suffix('/').map(marked_key) {
         Some(Cow::Owned(marked)) => Cow::Owned(marked + "/"),
         _ => Cow::Borrowed(prefix),

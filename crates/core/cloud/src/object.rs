@@ -181,6 +181,7 @@ impl CloudObject {
                 WindowRead::Copied(count) => return Ok(count),
                 WindowRead::Failed(failure) => return Err(failure.into_io(&format!("GET from byte {offset}"))),
                 WindowRead::Pending => {
+                    // The time is limited, so that the check is called regularly even if no part arrives.
                     let waited = self.shared.arrived.wait_timeout(window, STEP);
                     window = waited.unwrap_or_else(PoisonError::into_inner).0;
                     (self.shared.check)()?;
@@ -204,6 +205,7 @@ impl SharedObject {
             let Some(shared) = shared.upgrade() else { return };
             let result = answer.and_then(|answer| match answer {
                 RangeResponse::Part(bytes, version) if shared.version.matches(&version) => {
+                    // The window requests only ranges within the object, so a shorter part means that it has changed.
                     let is_whole = bytes.len() as u64 == range.end - range.start;
                     if is_whole { Ok(bytes) } else { Err(RequestFailure::changed()) }
                 }

@@ -26,6 +26,7 @@ impl DownloadRate {
     pub(crate) fn add(&mut self, waited: Duration, bytes: usize) -> Result<(), SlowServer> {
         self.waited += waited;
         self.bytes += bytes as u64;
+        // Judged only after a whole interval, so that a slow start does not count if the rest is fast enough.
         if self.waited < self.window {
             return Ok(());
         }

@@ -56,6 +56,7 @@ impl RedirectRules {
     /// # Errors
     /// The reason for refusing the redirect.
     pub(crate) fn check(&self, origin: &Url, from: &Url, to: &Url) -> Result<(), String> {
+        // Compared with the previous URL, not the first: a chain of redirects that reached https must not leave it.
         match (from.scheme(), to.scheme()) {
             (_, "https") | ("http", "http") => {}
             ("https", "http") => {
@@ -89,6 +90,7 @@ impl HostPattern {
         // The URL parser normalizes names and addresses as in URLs.
         let url = Url::parse(&format!("http://{host}")).ok()?;
         let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none() && !host.ends_with('/');
+        // The text is examined, because the URL parser omits the default port 80: `b.org:80` must not permit https.
         let has_port = host.rsplit(':').next().is_some_and(|port| port.parse::<u16>().is_ok()) && host.contains(':');
         if !is_bare || !url.username().is_empty() || url.password().is_some() || host.contains('*') {
             return None;

@@ -167,6 +167,7 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
     builder = match (region, endpoint) {
         (Some(region), _) => builder.with_region(region),
         (None, Some(_)) => builder,
+        // AWS is asked for the region, but it does not know the buckets of other endpoints.
         (None, None) => builder.with_region(resolve_bucket_region(bucket, &client).await?),
     };
     Ok(builder.with_client_options(client))

@@ -79,6 +79,7 @@ impl Store {
             return Ok(Store::Web(engine.web.clone(), location.bucket.clone()));
         }
         let key = format!("{:?} {}", location.kind, location.bucket);
+        // Not locked while connecting, so that other buckets need not wait.
         let lock_buckets = || engine.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let path = Path::parse(&location.key)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error.to_string()))?;
@@ -161,6 +162,7 @@ async fn get_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<R
 async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<RangeResponse, RequestFailure> {
     let mut body = Vec::new();
     let mut first: Option<ObjectVersion> = None;
+    // Limited, so that a server that sends tiny pieces cannot hold up the caller with endless requests.
     for _ in 0..MAX_PIECES {
         let requested = range.start + body.len() as u64..range.end;
         let request = WebRequest { range: Some(requested.clone()), ..WebRequest::new(Method::GET, url) };
@@ -179,6 +181,7 @@ async fn part_from_web(web: &WebClient, url: &str, range: Range<u64>) -> Result<
         }
         let piece = response.collect(sent.range.end - sent.range.start).await?;
         let is_complete = sent.range.end == range.end.min(size);
+        // Usually the first response is the whole part, which is then not copied.
         if is_complete && body.is_empty() {
             return Ok(RangeResponse::Part(piece, version));
         }
@@ -240,6 +243,7 @@ impl SentRange {
 
 /// Parses a size or an offset: only digits, and at most `i64::MAX`, the limit of file systems.
 fn size(text: &str) -> Option<u64> {
+    // `parse` also accepts a leading `+`.
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|&size| is_number && size <= i64::MAX as u64)
 }

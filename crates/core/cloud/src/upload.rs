@@ -96,6 +96,7 @@ impl Upload {
         };
         self.count += 1;
         if self.count > MAX_PART_COUNT {
+            // Put back, so that dropping this upload aborts it.
             self.parts = Some(parts);
             let message = format!("an object can have at most {} GB", MAX_PART_COUNT * PART_BYTES / 1_000_000_000);
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
@@ -147,6 +148,7 @@ impl Upload {
         match self.parts.take() {
             Some(mut parts) => {
                 let (result, parts) = self.engine.run(&self.check, async move { (parts.complete().await, parts) })?;
+                // Put back, so that dropping this upload aborts it.
                 if result.is_err() {
                     self.parts = Some(parts);
                 }

@@ -89,6 +89,7 @@ impl WebClient {
         target: Url,
     ) -> Result<Response, RequestFailure> {
         let host = shown_host(&target);
+        // Without compression, since the offsets of a compressed body are not those of the object.
         let mut builder = client.request(request.method.clone(), target).header(ACCEPT_ENCODING, "identity");
         if let Some(range) = &request.range {
             builder = builder.header(RANGE, format!("bytes={}-{}", range.start, range.end.saturating_sub(1)));

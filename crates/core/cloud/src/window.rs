@@ -86,6 +86,7 @@ impl ReadWindow {
             WindowPartState::Pending => WindowRead::Pending,
             WindowPartState::Failed(failure) => {
                 let failure = failure.clone();
+                // Removed, so that a later read requests the part again.
                 self.parts.swap_remove(index);
                 WindowRead::Failed(failure)
             }
@@ -95,6 +96,7 @@ impl ReadWindow {
                 let count = bytes.len().min(out.len());
                 out[..count].copy_from_slice(&bytes[..count]);
                 part.taken += count as u64;
+                // A part beyond `ahead` was fetched individually, and says nothing about the order of the reads.
                 let is_in_order = part.range.end <= self.ahead;
                 if part.taken >= part.range.end - part.range.start {
                     self.parts.swap_remove(index);

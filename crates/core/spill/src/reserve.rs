@@ -62,6 +62,7 @@ impl RoomUse {
 
     fn give_back(&mut self) {
         self.count -= 1;
+        // Blocks are freed in any order, so space can be reused safely only when none is in use.
         if self.count == 0 {
             self.end = 0;
             self.has_refused = false;

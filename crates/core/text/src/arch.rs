@@ -110,6 +110,7 @@ mod interpreted {
     pub(crate) fn _mm512_cvt_roundpd_epu64<const ROUNDING: i32>(a: __m512d) -> __m512i {
         let convert = |value: f64| {
             let rounded = value.round_ties_even();
+            // The instruction returns all ones for NaN and for numbers out of range.
             if (0.0..18_446_744_073_709_551_616.0).contains(&rounded) { rounded as u64 } else { u64::MAX }
         };
         vector(lanes::<_, f64, 8>(a).map(convert))

@@ -29,6 +29,7 @@ impl Level {
         if code != UNKNOWN {
             return Self::available_from(code);
         }
+        // Threads that get here at the same time detect and store the same level.
         let level = Self::detect();
         BEST_LEVEL.store(level as u8, Ordering::Relaxed);
         level
@@ -95,6 +96,8 @@ impl Level {
 
     #[cfg(any(target_arch = "aarch64", target_arch = "wasm32"))]
     fn detect() -> Level {
+        // Known at compile time: all aarch64 CPUs have NEON, and an engine rejects a WebAssembly module that contains
+        // instructions it does not support.
         let has_vectors = cfg!(any(target_arch = "aarch64", target_feature = "simd128"));
         if has_vectors { Level::Vector } else { Level::Portable }
     }

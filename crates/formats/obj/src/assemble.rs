@@ -72,6 +72,7 @@ struct Paint {
 /// Decodes 8 hexadecimal digits.
 fn hex_bytes(digits: &[u8; 8]) -> Option<[u8; 4]> {
     let values = digits.map(|digit| HEX_DIGITS[usize::from(digit)]);
+    // The value of any other byte has high bits, which remain in the combination of all values.
     let is_valid = values.iter().fold(0, |bits, value| bits | value) <= 0xF;
     is_valid.then(|| std::array::from_fn(|at| values[2 * at] << 4 | values[2 * at + 1]))
 }
@@ -276,6 +277,7 @@ impl Assembler {
         mesh.curves = curves;
         let mut materials = Vec::new();
         for name in self.materials.names {
+            // Missing until the caller finds the material in a library.
             try_push(&mut materials, Material { name, missing: true, ..Material::default() }, "materials")?;
         }
         Ok(Sections { objects: self.objects, materials, libraries: self.libraries, uses: self.uses })

@@ -26,6 +26,7 @@ impl<'a> StateLines<'a> {
     /// Starts at element `first`. `before` is the state before the object's first element of this kind.
     fn new(text: &'a ObjText<'a>, section: ObjSection<'a>, key: ObjKey, first: u32, before: ObjHeld) -> Self {
         let now = if first == key(&section.object.start) { before } else { ObjHeld::at(section.mesh, key, first - 1) };
+        // `before` runs for the first element too, because a run may start there.
         StateLines { text, section, key, now, next_change: first }
     }
 

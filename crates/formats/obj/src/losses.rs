@@ -40,6 +40,7 @@ pub fn note_left_out(
 ) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| paced(&scene.meshes).map(|mesh| count(mesh) as u64).sum::<u64>();
     let ObjExtent { not_finite, largest } = extent(scene, run)?;
+    // Coordinates that are infinite only as 32-bit floats are written as doubles, which are finite.
     let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
     let largest = f64::from(largest) * enlarged(scene, options);
     // Exact positions get as many digits as they need.

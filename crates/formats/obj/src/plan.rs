@@ -225,6 +225,7 @@ struct NameCosts {
 impl NameCosts {
     fn new(mesh: &Mesh, materials: &[Material]) -> Result<NameCosts> {
         let group = |run: &Run| 3 + mesh.groups.get(run.value as usize).map_or(0, String::len);
+        // The name may occur twice: in `usemtl` and, with `material_groups`, in a group line.
         let material = |run: &Run| 8 + materials.get(run.value as usize).map_or(0, |material| 2 * material.name.len());
         Ok(NameCosts { groups: sums(&mesh.group_runs, group)?, materials: sums(&mesh.material_runs, material)? })
     }
@@ -447,6 +448,7 @@ fn bases(object: &Object, options: FormatOptions<'_, ObjWriteOptions>, written: 
     let start = streams(object.start);
     let end = streams(object.end);
     let exported = [true, options.scene.uv, options.scene.normals];
+    // Wraps if the mesh has more values before the object than the file has; adding a mesh's index wraps back.
     let add = std::array::from_fn(|i| (written.counts[i] as u32).wrapping_sub(start[i]).wrapping_add(1));
     written.add(std::array::from_fn(|i| if exported[i] { (end[i] - start[i]) as usize } else { 0 }))?;
     Ok(Bases { add })

@@ -278,6 +278,7 @@ impl ObjJob<'_, '_> {
         let ObjSlot { text, parsed, places, faces, .. } = slot;
         let largest = match self.keeps {
             ObjKeeps::Model => self.columns.publish(parsed, places)?,
+            // Nothing is a suspect here: the caller checks the indices, which may refer to other parts.
             ObjKeeps::Part => self.columns.publish(parsed, places).map(|_| [0; 3])?,
             ObjKeeps::Positions => self.columns.publish_positions(parsed, places).map(|()| [0; 3])?,
             ObjKeeps::Pieces(consumer, positions) => {
@@ -335,6 +336,7 @@ impl ObjState {
                 self.complain(complaint, &mut placer, job.options)?;
             }
             let name = &slot.parsed.names[event.name.clone()];
+            // Counts cannot overflow before `stop`, where they exceed the limit.
             let Some(at) = self.counts.checked_add(event.at) else { continue };
             self.assembler.event(event, name, at, &mut placer, job.options, &mut self.warnings)?;
         }

@@ -16,6 +16,7 @@ use polyhaul_pipeline::place::excerpt;
 /// element before it. `before` counts the elements of each stream in the chunk before the run. Returns the minimum per
 /// stream.
 pub(super) fn relate(values: &mut [u32], stride: usize, has: [bool; 3], before: [u32; 3]) -> [i32; 3] {
+    // Streams without indices keep this maximum, and thus never count as before the start of the file.
     let mut lowest = [i32::MAX; 3];
     for corner in values.chunks_exact_mut(stride) {
         for (stream, value) in corner.iter_mut().enumerate().filter(|(stream, _)| has[*stream]) {

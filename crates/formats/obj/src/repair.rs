@@ -100,6 +100,7 @@ pub(super) fn drop_broken(
     let is_whole = |stream: usize, index: u32| {
         !skipped.has(stream, index) && (stream != ObjStream::Position as usize || index < counts.positions)
     };
+    // Elements first, while their indices still count the skipped lines.
     let faces = compact(&mut mesh.faces, is_whole)?;
     let lines = compact(&mut mesh.lines, is_whole)?;
     let points = compact_points(mesh.points.to_mut()?, is_whole)?;
@@ -183,10 +184,13 @@ fn compact(elements: &mut Elements, is_whole: impl Fn(usize, u32) -> bool) -> Re
             }
             corner += corners.len();
             kept_count += 1;
+            // Before an element is dropped, this changes nothing; afterward, it overwrites an offset that was already
+            // used.
             offsets[kept_count] = corner as u32;
         }
     }
     map.push(kept_count as u32);
+    // Without elements, there are no offsets, not even the first 0.
     offsets.truncate(if kept_count == 0 { 0 } else { kept_count + 1 });
     for stream in streams {
         stream.truncate(corner);

@@ -153,6 +153,7 @@ impl Statement<'_, '_> {
 
     fn vertex(&mut self, tokens: ObjTokens<'_>) -> Result<ObjStatementParse<()>> {
         const EXPECTED: &str = "x y z, optionally followed by w, r g b, or r g b a";
+        // A copy, because the numbers are read a second time in double precision.
         let words = tokens;
         let (values, count) = match self.floats::<7>(tokens, 3, EXPECTED)? {
             Ok(numbers) => numbers,
@@ -292,6 +293,7 @@ impl Statement<'_, '_> {
 
     fn comment(&mut self, word: ObjToken) -> Result<ObjStatementParse<()>> {
         if self.line.continued {
+            // If the line ends directly after a backslash, `ObjLine::find` has not joined the next line to it.
             let is_alone = self.text.padded.get(self.line.end..self.line.next).is_some_and(|end| !end.is_empty())
                 && self.text.padded[self.line.end - 1] == b'\\';
             let message = if is_alone {
@@ -493,11 +495,13 @@ impl Statement<'_, '_> {
                 let message = format!("invalid index `{}`", shown(text));
                 return Ok(Err(ObjBroken { token: part, message, expected: EXPECTED }));
             }
+            // Reported below as out of range.
             Err(IntegerError::Overflow) => i64::MAX,
         };
         if value == 0 {
             return Ok(Err(broken(part, "index 0: indices start at 1", EXPECTED)));
         }
+        // The two largest values are reserved, for a missing index and for an index before the start of the file.
         if value.unsigned_abs() >= u64::from(u32::MAX) - 1 {
             let message = format!("index {} is out of range", shown(text));
             return Ok(Err(ObjBroken { token: part, message, expected: "an index from -(2^32 - 3) to 2^32 - 3" }));

@@ -193,6 +193,7 @@ impl ObjText<'_> {
         position: [R; 3],
         out: &mut Out,
     ) -> Result<()> {
+        // A weight of 1 is the default, and is omitted.
         let weight = mesh.position_weights.get(index).copied().filter(|&weight| weight != 1.0);
         let has_color = |color: &&[f32; 4]| self.has_colors(mesh) && !color.iter().all(|c| c.is_nan());
         let color = mesh.colors.get(index).filter(has_color);

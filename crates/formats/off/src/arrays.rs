@@ -81,8 +81,10 @@ impl OffArrays {
     /// for them: each number takes at least two bytes.
     pub(super) fn expect(&self, header: &OffHeader, size: u64) -> Result<()> {
         let min_vertex_bytes = header.vertices.saturating_mul(2 * header.form.least_width() as u64);
+        // One more byte, because no white space needs to follow the last number.
         let Some(rest) = size.checked_add(1).and_then(|size| size.checked_sub(min_vertex_bytes)) else { return Ok(()) };
         self.reserve_vertices(header.form, header.vertices as usize)?;
+        // Faces with three corners take at least 8 bytes, as in `3 0 1 2` with its line ending.
         if header.faces > 0 && header.faces.saturating_mul(8) <= rest {
             self.offsets.reserve(header.faces as usize + 1)?;
         }
@@ -122,6 +124,7 @@ impl OffArrays {
         // SAFETY: by this function's contract.
         unsafe {
             self.publish_vertices(form, before.vertices..before.vertices + rows.vertices, rows)?;
+            // The chunk with the first face also writes the leading 0.
             if before.faces == 0 && !rows.ends.is_empty() {
                 self.offsets.fill(0..1, 0)?;
             }
@@ -150,6 +153,7 @@ impl OffArrays {
         unsafe {
             self.exact.copy(places.start, rows.exact())?;
             if width == 3 {
+                // Without other attributes, the numbers are the positions as they are.
                 return self.positions.copy(places.start, values.as_chunks().0);
             }
             take(&self.positions, places.clone(), values, width, 0)?;
@@ -259,6 +263,7 @@ fn settle_colors(colors: &mut [[f32; 4]], kinds: OffColors, run: &RunOptions) {
     }
     let work = |(): &mut (), colors: &mut [[f32; 4]]| {
         for color in colors {
+            // Compared before the division, which need not preserve the bits of a NaN.
             let is_missing = color[3].to_bits() == NO_ALPHA.to_bits();
             if kinds.are_bytes {
                 *color = color.map(|value| value / 255.0);

@@ -292,6 +292,7 @@ impl OffJob<'_, '_> {
         if let Some(size) = self.chunks.size() {
             self.arrays.expect(&header, size.saturating_sub(slot.text.offset + body as u64))?;
         }
+        // The header is not set yet: this step runs in order, and not after the header was found.
         let _ = self.header.set(header);
         Ok(())
     }

@@ -93,6 +93,7 @@ impl<'a> Reflow<'a> {
         let mut at = 0;
         while at < input.len() {
             let end = memchr::memchr2(b'\n', b'\r', &input[at..]).map(|size| at + size);
+            // A CR at the end of the input may be the first half of a CR LF.
             let is_whole = end.is_some_and(|end| end + 1 < input.len() || input[end] == b'\n');
             if !is_whole && !self.is_over {
                 break;
@@ -195,6 +196,7 @@ impl<'a> Reflow<'a> {
 
     /// Ends a row before the word that starts at `at`.
     fn divide(&mut self, at: usize) {
+        // White space precedes each word, so a byte can be replaced, and no word moves.
         self.out[at - 1] = b'\n';
         self.changed.fetch_add(1, Ordering::Relaxed);
     }
@@ -211,6 +213,7 @@ impl<'a> Reflow<'a> {
         let widths = [width, self.form.least_width()];
         let is_whole = |width: &usize| {
             let all_rows = usize::try_from(left).unwrap_or(usize::MAX).saturating_mul(*width);
+            // Faces may follow on the same line if it contains all remaining vertices.
             words.len().is_multiple_of(*width) || left > 1 && words.len() >= all_rows
         };
         let Some(width) = widths.into_iter().find(is_whole) else {

@@ -346,6 +346,7 @@ impl OffRows {
         let width = form.width();
         let min_width = form.least_width();
         let word_count = words().count();
+        // With too few values for a whole vertex, alpha must be the missing one.
         let used = if word_count < width { min_width } else { width };
         grow(&mut self.short_rows, width)?;
         for (place, word) in words().take(used).enumerate() {
@@ -450,6 +451,7 @@ impl OffRows {
 
     /// Parses an integer, which may be written as a decimal.
     fn integer(&mut self, chunk: OffChunk<'_>, word: &Range<usize>, row: u64) -> Result<Option<i64>> {
+        // Above 2^53, the nearest double of a decimal may be a different integer.
         const MAX: f64 = 9_007_199_254_740_992.0;
         let text = &chunk.padded[word.clone()];
         if let Ok(integer) = number::i64(text) {

@@ -95,6 +95,7 @@ impl<'a> OffScene<'a> {
         for (place, part) in paced(job.parts).enumerate() {
             if part.home == place {
                 let vertices = OffVertices { part, split: split_of(part), form, as_bytes };
+                // Whether all indices fit is checked below, once the vertices are counted.
                 try_push(&mut off.homes, OffHome { vertices, base: off.vertex_count as u32 }, "the plan")?;
                 off.vertex_count += vertices.count() as u64;
             }
@@ -144,6 +145,7 @@ impl<'a> OffScene<'a> {
         let mut header = self.form.keyword();
         header.push('\n');
         for comment in self.job.comments {
+            // Drops the empty line that splitting CR LF leaves, but keeps a comment that is empty as a whole.
             for line in comment.split(['\n', '\r']).filter(|line| !line.is_empty() || comment.is_empty()) {
                 let line = names::remark(line);
                 header.try_reserve(line.len() + 3).map_err(|_| Error::memory("the header"))?;

@@ -242,12 +242,14 @@ impl<'a> PlyParser<'a> {
             self.at = BYTE_ORDER_MARK.len();
         }
         let rest = bytes.get(self.at..).unwrap_or(&[]);
+        // The first bytes decide, so that a file of another kind is not searched for the end of a line.
         if self.lines == 0 && !b"ply".starts_with(&rest[..rest.len().min(3)]) || ended && bytes.is_empty() {
             return Err(self.not_ply(bytes));
         }
         if self.newline.is_none() {
             match memchr::memchr2(b'\n', b'\r', rest).map(|at| (rest[at], rest.get(at + 1))) {
                 Some((b'\n', _)) | Some((_, Some(b'\n'))) => self.newline = Some(Newline::LineFeed),
+                // If a CR is the last byte so far, the byte after it decides later.
                 Some((_, Some(_))) => self.newline = Some(Newline::Return),
                 _ => {}
             }

@@ -154,6 +154,7 @@ impl PlyLayout {
             let Some(field) = bytes.get(at..start) else { return RowEnd::Cut(start as u64) };
             let Some(count) = count(list.count, field, self.swap) else { return RowEnd::Negative(number, at) };
             on_list(Walked { list: number, start, count });
+            // In 64 bits, in which a 32-bit count times at most 8 bytes cannot overflow.
             let end = u64::from(count) * list.item.bytes() as u64 + start as u64;
             match usize::try_from(end) {
                 Ok(end) if end <= bytes.len() => at = end,

@@ -282,6 +282,7 @@ impl PlyLines<'_> {
         let before = rows.len();
         let mut progress = PlyWordsProgress::default();
         let mut last = Fed::Part;
+        // A copy, because a line that turns out not to be a row must not count.
         let mut own_decimals = decimals.clone();
         for word in words(self.padded, start, end.min(self.end)) {
             let fed = match last {

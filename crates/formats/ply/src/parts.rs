@@ -171,7 +171,8 @@ impl TableSource for PlyTableSource<'_, '_> {
 
     fn check(&self, table: usize, slot: &RowsSlot) -> Result<()> {
         let PlyPlace { layout, shape, .. } = &self.places[table];
-        // Walked rows are complete.
+        // Walked rows are complete. Other rows were located as if all had the shape of the first one, which their list
+        // counts must confirm.
         let is_like = self.walk(table).is_some() || shape.agreeing(layout, &slot.bytes, slot.rows) == slot.rows;
         if is_like { Ok(()) } else { Err(unlike()) }
     }

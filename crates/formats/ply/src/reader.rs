@@ -106,6 +106,7 @@ impl PlyOpened<'_, '_> {
                 let is_misfit = |error: &Error| error.kind() == ErrorKind::Malformed;
                 match (result, converted) {
                     (Err(error), Some(converted)) if is_misfit(&error) => return Err(converted),
+                    // The additional CRs make the rows longer, so that data is left over.
                     (Ok(_), Some(converted)) if warnings.counts().contains_key("extra-data") => return Err(converted),
                     (result, _) => result?,
                 }

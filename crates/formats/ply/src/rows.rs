@@ -57,6 +57,7 @@ impl PlyOutcome {
         let Some(check) = &target.sink.check else { return Ok(()) };
         for flaw in &findings.flaws {
             self.broken = true;
+            // The flaws of a skipped row are those of the zeros in its place.
             if self.left_out.binary_search(&flaw.row).is_ok() {
                 continue;
             }

@@ -86,6 +86,7 @@ impl<'a> PlyBuilder<'a> {
     fn scalar(&mut self, property: &Property, store: usize, to: usize, op: PlyOp) -> Result<()> {
         let step = Move { gap: self.gap, at: self.at, store, to, op };
         self.at += property.item.bytes();
+        // Numbers that are adjacent in the row and in the store are moved together.
         if let Some(last) = self.sink.moves.last_mut()
             && (last.gap, last.store) == (step.gap, store)
             && last.at + last.op.source_bytes() == step.at
@@ -156,6 +157,7 @@ pub(super) unsafe fn columns(
 /// # Safety
 /// If `rows` is not 0, the first `rows + 1` offsets were written.
 pub(super) unsafe fn offsets(column: polyhaul_pipeline::column::Column<u32>, rows: usize) -> Result<Vec<u32>> {
+    // The first 0 is written with the first rows, so without rows it is missing.
     if rows == 0 {
         let mut none = Vec::new();
         try_push(&mut none, 0, "list offsets")?;

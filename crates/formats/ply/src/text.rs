@@ -154,6 +154,7 @@ pub(super) fn read(
     let again = feed.again();
     let before = warnings.clone();
     let mut attempt = |feed, rows_of| {
+        // Each attempt starts over, without the warnings of the attempt that failed.
         *warnings = before.clone();
         read_rows(feed, body, targets, options, warnings, rows_of)
     };
@@ -263,6 +264,7 @@ fn read_rows(
 /// Reserves space for the declared rows of elements as long as the text can hold them: each number takes at least two
 /// bytes.
 fn reserve(size: Option<u64>, body: u64, targets: &[PlyRowsTarget<'_>]) -> Result<()> {
+    // One more byte, because no white space needs to follow the last number.
     let Some(mut left) = size.map(|size| size.saturating_sub(body) + 1) else { return Ok(()) };
     for target in targets {
         let words = target.element.properties.len() as u64;

@@ -59,6 +59,7 @@ pub(super) fn take_materials(
             let faces = counted(missing, ["face refers", "faces refer"]);
             let message = format!("{faces} to an undefined texture: the file defines {textures}");
             warnings.note_many(faults, "missing-texture", missing, Diagnostic::new(message))?;
+            // Without these numbers, all faces use the first material anyway.
             if count > 1 || numbers.iter().any(|&number| number != 0) {
                 mesh.face_materials = numbers.into();
             }

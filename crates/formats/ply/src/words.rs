@@ -51,6 +51,7 @@ impl PlyWordsProgress {
         word: &[u8],
         row: &mut Vec<u8>,
     ) -> Result<std::result::Result<Fed, PlyFault>> {
+        // A number takes at most 8 bytes, so appending it below cannot fail.
         row.try_reserve(8).map_err(|_| Error::memory("a row"))?;
         let Some(property) = element.properties.get(self.property) else { return Ok(Ok(Fed::Last)) };
         let (scalar, is_count) = match (property.count, self.left) {
@@ -127,6 +128,7 @@ fn append(scalar: Scalar, word: &[u8], row: &mut Vec<u8>) -> std::result::Result
 
 /// Parses an integer written as a decimal, as some programs write colors: `255.0`, `2.55e2`.
 pub(super) fn whole(word: &[u8]) -> Option<i64> {
+    // Above 2^53, the nearest double of a decimal may be a different integer.
     const MAX: f64 = 9_007_199_254_740_992.0;
     let value = number::f64(word)?;
     (value.fract() == 0.0 && value.abs() <= MAX).then_some(value as i64)

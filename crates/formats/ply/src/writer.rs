@@ -164,6 +164,7 @@ impl PlyWriterHeader {
     /// Appends remarks with a keyword, one line per line of a remark.
     fn remarks(&mut self, keyword: &str, remarks: &[String]) -> Result<()> {
         for remark in remarks {
+            // Drops the empty line that splitting CR LF leaves, but keeps a remark that is empty as a whole.
             for line in remark.split(['\n', '\r']).filter(|line| !line.is_empty() || remark.is_empty()) {
                 let line = names::remark(line);
                 let words: &[&str] = if line.is_empty() { &[keyword] } else { &[keyword, &line] };

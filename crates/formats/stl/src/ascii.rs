@@ -155,6 +155,7 @@ pub fn read(
     if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
         solids.pop();
     }
+    // Triangles before the first `solid` belong to a solid without a name.
     if solids.first().is_none_or(|solid| solid.first > 0) {
         solids.try_reserve(1)?;
         solids.insert(0, Solid { name: String::new(), first: 0 });
@@ -215,6 +216,8 @@ impl StlParsed {
         for statement in statements.by_ref() {
             let is_last = statement.word.starts_anew();
             if is_last {
+                // The state after this statement does not depend on the state before it, so a new machine has it as
+                // well.
                 let mut machine = Machine::default();
                 machine.step(&statement.word);
                 self.machine = Some(machine);
@@ -354,6 +357,7 @@ impl StlTextState {
         let before = usize::from(first.is_some());
         let mut complaints = parsed.complaints.iter().peekable();
         for solid in &parsed.solids {
+            // In text order, because starting a solid can fail as well, and the first error in the text is returned.
             while let Some(complaint) = complaints.next_if(|complaint| complaint.token.0 <= solid.name.start) {
                 self.complain(&complaint.after(before), text, &mut placer, job.options)?;
             }

@@ -89,6 +89,7 @@ impl StlPayload {
             blocks.skip(bytes);
             payload.facets += u64::from(bytes > 0);
             payload.bytes += bytes as u64;
+            // If the attributes are not byte counts, such as colors, their sum soon exceeds the size of the file.
             if plain_bytes + payload.bytes > size {
                 return Ok(None);
             }

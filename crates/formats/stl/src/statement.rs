@@ -162,6 +162,7 @@ impl<'a> Statements<'a> {
             return self.with_numbers(token, |normal| StlWord::Facet(normal.single));
         }
         let span = self.span(next);
+        // The next word belongs to the next statement, so it is read again.
         if next.is_empty() || KEYWORDS.iter().any(|keyword| next.eq_ignore_ascii_case(keyword)) {
             self.at = start;
             return StlStatement { word: StlWord::Facet([0.0; 3]), token, habit: Some("read without a normal") };
@@ -234,6 +235,7 @@ impl<'a> Statements<'a> {
             return StlStatement { word: StlWord::EndSolid, token, habit: apart };
         }
         if after_word(word, b"solid").is_some() {
+            // The name starts directly after the keyword.
             self.at -= word.len() - b"solid".len();
             return StlStatement { word: StlWord::Solid(self.name()), token, habit: apart };
         }

@@ -118,6 +118,7 @@ fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     // A header that starts with `solid` would make many readers interpret the file as text.
     let is_word = comment.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("solid"));
     let title = if is_word { default_title } else { comment };
+    // Up to 80 bytes, without cutting a character in two.
     let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
     let mut header = Vec::new();
     header.try_reserve_exact(HEADER_BYTES)?;
@@ -166,6 +167,8 @@ impl<'a> StlPiece<'a> {
             for [_, corners @ ..] in used.iter_mut() {
                 corners.iter_mut().for_each(|corner| *corner = frame.position(*corner));
                 if frame.is_mirrored {
+                    // A mirrored triangle needs the opposite order. Swapping the last two corners keeps the first one
+                    // in its place.
                     corners.swap(if self.is_blenders { 0 } else { 1 }, 2);
                 }
             }
@@ -196,6 +199,7 @@ impl<'a> StlPiece<'a> {
 
 /// Returns the unit normal of a triangle. It is zero if the area of the triangle is 0 or not finite.
 fn normal([a, b, c]: [[f32; 3]; 3]) -> [f32; 3] {
+    // In double precision, in which no intermediate result of finite floats overflows.
     let [a, b, c] = [a, b, c].map(wide);
     let normal = cross(subtract(b, a), subtract(c, a));
     let length = dot(normal, normal).sqrt();

@@ -263,6 +263,7 @@ impl<'o> TableFinder<'o> {
     fn refuse_open(&mut self, bytes: &[u8], place: Place, warnings: &mut Warnings) -> Result<()> {
         let (end, _) = line_end(bytes, 0);
         let line = TableLine { bytes: &bytes[..end], place };
+        // Splitting the line into names finds the quote again, and reports it.
         self.header = Some((try_copy(line.bytes, "names")?, line.diagnostic(0..end, "")));
         self.head(None, warnings).map(|_| ())
     }
@@ -382,6 +383,7 @@ impl<'o> TableFinder<'o> {
             return given;
         }
         let there = b"\t;,".iter().filter(|byte| self.comment.first() != Some(byte) && line.contains(byte));
+        // In this order, because a comma may also be a decimal comma in fields that a tab or `;` separates.
         let mut there = there.map(|&byte| Separator::Byte(byte)).peekable();
         let first = there.peek().copied().unwrap_or(Separator::Blanks);
         // A tab may also be a part of the white space between fields.
@@ -494,6 +496,7 @@ impl<'o> TableFinder<'o> {
         if !(are_as_many && has_position(&comment, &grammar)) {
             return None;
         }
+        // The names are not a comment of the table as well.
         self.comments.pop();
         Some((comment, diagnostic))
     }

@@ -143,6 +143,7 @@ impl TableFields<'_> {
             Separator::Blanks => next > end + 1 || next == self.line.len(),
             Separator::Byte(byte) => self.line.get(next).is_none_or(|next| *next == byte),
         };
+        // Text after the closing quote, as in `"a"b`: the field is plain, and its quotes are characters.
         if !ends {
             return None;
         }
@@ -154,6 +155,7 @@ impl TableFields<'_> {
     fn go_on(&mut self, end: usize) {
         self.at = match self.separator {
             Separator::Blanks => Some(skip(self.line, end, self.separator)).filter(|&at| at < self.line.len()),
+            // A separator at the end of the line is followed by one more field, which is empty.
             Separator::Byte(_) => (end < self.line.len()).then_some(end + 1),
         };
     }

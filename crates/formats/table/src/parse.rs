@@ -138,6 +138,7 @@ impl TableParser<'_> {
             // Parse the original text again, so that messages show the quotes.
             out.clear(self.head.columns())?;
         }
+        // A grid always holds all rows of the text, so it is of no use for a limited number of rows.
         if max_rows == usize::MAX && self.grid(text, out)? {
             return Ok(());
         }
@@ -204,6 +205,7 @@ impl TableParser<'_> {
             // A newline after the text terminates an unterminated last line.
             let range = at..text.end + 1;
             let fields = IndexedFields::scan(index, text.padded, range, self.head.grammar.separator, self.level);
+            // A line that is longer than the window of the index counts as well: `line` parses it below.
             out.line_count += fields.index().lines().len().max(1) as u64;
             at = if fields.index().lines().is_empty() {
                 self.line(text, at, out)?
@@ -231,6 +233,7 @@ impl TableParser<'_> {
         if is_grid {
             out.row_count = out.grid.len() / columns;
             out.line_count = out.row_count as u64 - u64::from(!has_end);
+            // The values of a grid have decimal points, so no column has only integers.
             out.has_floats.fill(true);
         }
         Ok(is_grid)
@@ -461,7 +464,9 @@ impl TableParser<'_> {
 
     /// Returns the value for an empty field in a row that has other fields, if missing values are allowed.
     fn missing(&self, text: TableChunkText<'_>, field: Range<usize>) -> Option<f64> {
+        // With one field per row, an empty field is a blank line, which is not a row.
         let is_one_of_many = self.head.field_count > 1 && text.padded[field].is_empty();
+        // The column of the field is unknown here, so NaN must fit in every column.
         let holds_nan = || self.head.kinds.iter().all(|kind| !matches!(kind, TableHeadKind::Integer(_)));
         match self.head.missing {
             MissingValue::Nan if is_one_of_many && holds_nan() => Some(f64::NAN),
@@ -482,6 +487,7 @@ impl TableParser<'_> {
         for field in grammar.fields(content) {
             count += 1;
             open = (field.quotes == Quotes::Open).then_some(field.range.start);
+            // Further fields are only counted, so that a long line takes no memory for them.
             if count <= self.head.field_count {
                 try_push(&mut out.fields, field, "the fields of a line")?;
             }
@@ -524,6 +530,7 @@ impl TableParser<'_> {
             let value = match self.value(&line[range.clone()], kind) {
                 Ok(value) => value,
                 Err((code, diagnostic)) => {
+                    // The row is not stored, so its cells will hold the values of the next row.
                     out.wides.truncate(wides);
                     return Ok(Err((range, code, diagnostic)));
                 }

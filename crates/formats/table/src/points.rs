@@ -34,6 +34,7 @@ impl<'a> Points<'a> {
         let meshes = || homes(parts).map(|part| part.mesh).filter(|mesh| !mesh.positions.is_empty());
         let has_colors = meshes().all(is_colored);
         let has_normals = meshes().all(has_normals) && format != TableFormat::Pts;
+        // Several meshes may have different columns, but all rows of a table have the same ones.
         let others = match (meshes().next(), meshes().count()) {
             (Some(mesh), 1) => others(mesh, format)?,
             _ => Vec::new(),

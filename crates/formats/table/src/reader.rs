@@ -231,6 +231,7 @@ impl TableJob<'_, '_> {
         let file = self.chunks.name();
         if let Some((head, at)) = state.finder.feed(text, slot.text.offset, file, &mut state.warnings)? {
             let columns = TableColumns::new(&head, self.layout, &self.options.own.types)?;
+            // The plan is not set yet: this step runs in order, and not after the plan exists.
             let _ = self.plan.set(TablePlan { head, columns });
             slot.body = slot.text.start + at;
             slot.is_body = true;
@@ -250,9 +251,11 @@ impl TableJob<'_, '_> {
             let max_rows = self.options.own.max_rows.map(|rows| usize::try_from(rows).unwrap_or(usize::MAX));
             let left = max_rows.map(|max_rows| max_rows - state.row_count);
             if let Some(left) = left.filter(|left| slot.parsed.row_count >= *left) {
+                // Parsed again up to the last requested row, so that no complaints about later rows are reported.
                 self.parse_rows(head, left, slot)?;
                 self.is_done.store(true, Ordering::Relaxed);
             }
+            // The error is returned after the complaints, which are about earlier rows.
             let excess = self.excess(state, head, slot)?;
             self.complain(state, head, slot)?;
             if let Some(error) = excess {
@@ -287,6 +290,7 @@ impl TableJob<'_, '_> {
         let size = self.chunks.size()?;
         let bytes = slot.text.end.saturating_sub(slot.body) as u64;
         let estimate = slot.parsed.row_count as u128 * u128::from(size) / u128::from(bytes.max(1));
+        // A little more than estimated, because later rows may be shorter.
         let rows = usize::try_from(estimate + estimate / 50).ok()?;
         Some(rows.min(max_rows.unwrap_or(usize::MAX)).min(usize::try_from(self.options.limits.elements).ok()?))
     }

@@ -96,6 +96,7 @@ pub fn unrestored_names(columns: &[Column]) -> u64 {
     let is_normal = |column: &Column| NORMAL.iter().any(|name| name.eq_ignore_ascii_case(&column.name));
     let mut natural = natural(columns.iter().map(|column| &column.values));
     for (natural, _) in natural.iter_mut().zip(columns).filter(|(_, column)| is_normal(column)) {
+        // Normals are written with a decimal point, so they are never read as colors.
         *natural = false;
     }
     let long_name = |name: &str| {
@@ -104,6 +105,7 @@ pub fn unrestored_names(columns: &[Column]) -> u64 {
     };
     let guessed = guess(&natural).chain(std::iter::repeat(""));
     let is_lost = |(column, guess): &(&Column, &str)| {
+        // PLY files may name colors `diffuse_red` and so on.
         let name = column.name.strip_prefix("diffuse_").unwrap_or(&column.name);
         !column.name.is_empty() && !name.eq_ignore_ascii_case(guess) && long_name(name) != Some(*guess)
     };
@@ -225,6 +227,7 @@ impl TablePoints<'_> {
         }
         let rows = self.gather(names, convert)?;
         for name in names {
+            // Searched again for each name, because removing a column moves the columns after it.
             if let Some(number) = self.find(name) {
                 self.columns.remove(number);
             }
@@ -311,6 +314,7 @@ fn double_loss(values: &[f64], mut sum: FoundLoss, is_binary: bool) -> FoundLoss
         }
         if is_binary {
             sum.loss.long += u64::from(error > 0.0);
+        // One number that loses digits decides, unless all of them are counted for a warning.
         } else if sum.loss.short == 0 || sum.loss.counts_all {
             sum.loss.add_moved(value, error, &mut places);
         }

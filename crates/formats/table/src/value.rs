@@ -100,6 +100,7 @@ impl WideColumn {
 /// Converts a float to a value. The value counts as an integer if it has no fraction.
 pub(super) fn f64_of(number: f64) -> TableValue {
     let is_integer = number.trunc() == number && number.abs() <= MAX_EXACT as f64;
+    // An integer column would lose the sign of -0.
     let is_minus_zero = number == 0.0 && number.is_sign_negative();
     TableValue { number, mark: if is_integer && !is_minus_zero { 0 } else { NOT_INTEGER }, wide: None }
 }
@@ -186,6 +187,7 @@ impl TableValue {
             WideInteger::Exact(whole) => whole,
             WideInteger::Rounded => 0,
         };
+        // 64 bits suffice for the magnitude: exact integers fit in an i64 or a u64.
         let wide = Wide { cell: cell as u32, negative: whole < 0, size: whole.unsigned_abs() as u64 };
         try_push(wides, wide, "integers")
     }

@@ -334,6 +334,7 @@ impl Pages for TablePages<'_> {
 
     fn take(&self, number: u64, slot: &mut TablePageSlot) -> Result<bool> {
         slot.out.clear();
+        // The last block that starts here: all others with the same first page are empty.
         slot.block = self.first_pages.partition_point(|&first| first <= number).saturating_sub(1);
         let Some(block) = self.rows.blocks.get(slot.block) else { return Ok(false) };
         let first = (number - self.first_pages[slot.block]) as usize * self.page_rows;
@@ -436,9 +437,11 @@ impl TablePages<'_> {
     /// Returns a name as a field, in quotes if needed.
     fn name(&self, name: &str) -> String {
         let mut name = written_name(name);
+        // Spreadsheets would evaluate such a name as a formula.
         if self.style.own.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
             name.to_mut().insert(0, '\'');
         }
+        // Outside quotes, a reader could take the rest of the line for a comment.
         let has_comment_char = self.style.own.out_comment.chars().next().is_some_and(|first| name.contains(first));
         let is_plain = !name.is_empty()
             && !has_comment_char
@@ -516,6 +519,7 @@ impl TablePages<'_> {
                         [a, b] => page.fixed_line(line, [*a, *b]),
                         [a, b, c] => page.fixed_line(line, [*a, *b, *c]),
                         _ => {
+                            // No value follows the last four, so their delimiter is replaced with a newline.
                             page.truncate(page.len() - 1);
                             page.byte(b'\n');
                         }

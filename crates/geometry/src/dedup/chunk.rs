@@ -58,6 +58,7 @@ impl DedupFinder {
         resize(&mut self.recent, RECENT)?;
         // Unset slots refer to the first item of the chunk, which is harmless: candidates are compared before use.
         self.recent.fill(0);
+        // As an array of a constant length, indexing with `% RECENT` needs no bounds check.
         let Some(recent) = self.recent.first_chunk_mut::<RECENT>() else { return Ok(()) };
         // The first item is always new: the loop would compare it with itself.
         of_item[0] = start as u32;
@@ -74,6 +75,7 @@ impl DedupFinder {
             *place = offset as u16;
             let same = items.surely_same(like, item);
             of_item[offset] = if same { like } else { item } as u32;
+            // Stored in any case, to avoid a branch: the next item overwrites the entry unless this item is new.
             self.new[new] = offset as u16;
             new += usize::from(!same);
         }
@@ -84,6 +86,7 @@ impl DedupFinder {
     /// Collects the keys of new items, except keys that are still in `seen`.
     fn find_keys(&mut self, items: &impl Items, start: usize, of_item: &mut [u32]) -> Result<()> {
         resize(&mut self.seen, SEEN)?;
+        // The item marks free slots, because 0 is a valid key: `mix(0)` is 0.
         self.seen.fill((0, NONE));
         resize(&mut self.keys, self.new.len())?;
         resize(&mut self.offsets, self.new.len())?;
@@ -98,6 +101,7 @@ impl DedupFinder {
                     DedupKey::Skip => of_item[place] = NONE,
                     DedupKey::Alone => {}
                     DedupKey::Value(key) => {
+                        // Slots use the lowest bits of a key and parts the uppermost bits, so all bits must be mixed.
                         let key = mix(key);
                         let seen = &mut self.seen[key as usize % SEEN];
                         if seen.0 == key && seen.1 != NONE {
@@ -132,6 +136,7 @@ impl DedupFinder {
             start += std::mem::replace(end, start);
         }
         for (&key, &offset) in self.keys.iter().zip(&self.offsets) {
+            // Each entry advances from the start of its part to its end, the value that `ends` must have afterward.
             let place = &mut ends[part_of(key, parts)];
             chunk.keys[*place as usize] = key;
             chunk.offsets[*place as usize] = offset;

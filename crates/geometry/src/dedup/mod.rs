@@ -26,6 +26,8 @@ pub use rows::{number_joined, number_rows};
 const WORD: usize = u32::BITS as usize;
 /// Items per call of [`Items::keys`], so that computing keys can be vectorized.
 pub const BATCH: usize = 64;
+/// Maximum number of items: `DedupPart::merge` rounds a number of keys plus 1 up to a power of two, which must fit in
+/// /// 32 bits.
 const MAX_ITEMS: usize = (1 << 31) - 1;
 /// Prefetch distance in items, far enough to hide the latency of memory.
 const AHEAD: usize = 128;
@@ -167,6 +169,7 @@ impl Dedup {
             part.merge(parts, shared)
         })?;
         drop(chunks);
+        // `CHUNK` is a multiple of `WORD`, so no two threads share a word.
         let places = self.marks.words.chunks_mut(CHUNK / WORD).zip(of_item.chunks(CHUNK)).enumerate();
         try_for_each_item(
             threads,
@@ -205,6 +208,7 @@ impl Dedup {
 /// Marks the items that refer to themselves, in the chunk that starts at `start`.
 fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
     for ((word, of_items), offset) in words.iter_mut().zip(of_item.chunks(WORD)).zip((0..).step_by(WORD)) {
+        // The items of a word take 128 bytes, which are two cache lines.
         prefetch(of_item, offset + AHEAD);
         prefetch(of_item, offset + AHEAD + WORD / 2);
         let mut same = [0; WORD];
@@ -215,6 +219,7 @@ fn mark(words: &mut [u32], start: usize, of_item: &[u32]) {
         // product overlap in these bits.
         let (bytes, _) = same.as_chunks::<8>();
         let bits = |bytes: &[u8; 8]| (u64::from_le_bytes(*bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
+        // In reverse, so that the first item becomes the lowest bit.
         *word = bytes.iter().rev().fold(0, |word, bytes| word << 8 | bits(bytes));
     }
 }
@@ -253,6 +258,8 @@ impl DedupMarks {
             let mut rest = word;
             for offset in from..of_item.len().min(from + WORD) {
                 let like = of_item[offset];
+                // The difference wraps for items before the chunk, and is too large for `NONE`: neither is in the
+                // chunk. An earlier item of the chunk already has its number.
                 let of_like = match of_item.get(like.wrapping_sub(start as u32) as usize) {
                     Some(&number) => number,
                     None if like == NONE => NONE,
@@ -287,6 +294,7 @@ fn parts(items: &impl Items) -> usize {
 /// Resizes an array, leaving arbitrary contents.
 fn room(array: &mut Vec<u32>, count: usize, what: &str) -> Result<()> {
     if array.capacity() < count {
+        // Freed first, so that the old and the new memory are not needed at the same time.
         *array = Vec::new();
         *array = zeroed(count, what)?;
     }

@@ -45,6 +45,7 @@ impl DedupPart {
         std::mem::swap(&mut self.keys, &mut finder.keys);
         self.items.clear();
         self.items.try_reserve_exact(finder.offsets.len()).map_err(memory)?;
+        // The only chunk starts at item 0, so offsets are items.
         self.items.extend(finder.offsets.iter().map(|&offset| u32::from(offset)));
         Ok(())
     }
@@ -55,6 +56,7 @@ impl DedupPart {
         self.table.clear();
         self.table.try_reserve_exact(slots).map_err(memory)?;
         self.table.resize(slots, 0);
+        // One more than the number of keys, because entries are 1 + the index of a key.
         let index_mask = (self.keys.len() + 1).next_power_of_two() as u32 - 1;
         let used_bits = parts.trailing_zeros();
         let shift = 32 - slots.trailing_zeros().min(32);

@@ -96,6 +96,7 @@ impl<const N: usize> Items for Pairs<'_, N> {
     fn surely_same(&self, a: usize, b: usize) -> bool {
         let a = &self.rows[a];
         let b = &self.rows[b];
+        // Comparing bits tells 0 and -0 apart, which is allowed here: such rows get equal keys later.
         a.iter().zip(b).take(2).all(|(a, b)| a.to_bits() == b.to_bits() && !a.is_nan())
     }
 }

@@ -24,6 +24,7 @@ impl Components<'_> {
         let parent = &self.parents[position as usize];
         // Most positions are already marked, and a load is cheaper than a shared store.
         if parent.load(Ordering::Relaxed) == 0 {
+            // Threads that race store the same value, and positions are joined only after all have been marked.
             parent.store(position + 1, Ordering::Relaxed);
         }
     }
@@ -37,6 +38,7 @@ impl Components<'_> {
             let low = a.min(b);
             let high = a.max(b);
             let parent = &self.parents[high as usize];
+            // Fails if another thread has joined `high` in the meantime: then it is no longer a root.
             if parent.compare_exchange(high + 1, low + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
                 return low;
             }
@@ -62,6 +64,7 @@ impl Components<'_> {
             if next == parent {
                 return parent;
             }
+            // A plain store cannot undo a join: joins change only roots, and `position` is no longer one.
             self.parents[position as usize].store(next + 1, Ordering::Relaxed);
             position = next;
         }

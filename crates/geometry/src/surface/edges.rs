@@ -129,6 +129,7 @@ impl EdgeFindings {
         for edge in sides.chunk_by(|a, b| a >> 32 == b >> 32) {
             let other = (edge[0] >> 32) as u32;
             self.edges += 1;
+            // Starts at the result of the previous join, which is near the root, to keep the search short.
             joined = components.join(joined, other);
             let directed = if edge[0] & IS_BACKWARD == 0 { [place, other] } else { [other, place] };
             match edge {
@@ -139,6 +140,7 @@ impl EdgeFindings {
                 _ if planted("edge-manifold") => {}
                 _ => try_push(&mut self.non_manifold, [place, other], "non-manifold edges")?,
             }
+            // Duplicate faces have the same key, so this edge is the key of both.
             if edge.iter().filter(|&side| side & IS_KEY != 0).nth(1).is_some() {
                 self.add_duplicates(edge, faces)?;
             }
@@ -153,6 +155,7 @@ impl EdgeFindings {
         candidates.try_reserve_exact(edge.len())?;
         candidates.extend(edge.iter().filter(|&side| side & IS_KEY != 0).map(|&side| side as u32 >> 2));
         let cycle = |face: u32| faces.cycle(face as usize);
+        // Equal faces are sorted by index, so that the first of them is not listed.
         candidates.sort_unstable_by(|&a, &b| cycle(a).cmp(cycle(b)).then(a.cmp(&b)));
         for pair in candidates.windows(2).filter(|pair| cycle(pair[0]).eq(cycle(pair[1]))) {
             try_push(&mut self.duplicates, faces.first + pair[1], "duplicate faces")?;

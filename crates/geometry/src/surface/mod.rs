@@ -31,6 +31,7 @@ use std::ops::Range;
 /// Limit on the number of faces per check: face indices are packed with two flags.
 const MAX_FACES: usize = 1 << 30;
 /// Maximum index span, in positions per corner. If faces exceed it, their positions are renumbered first.
+/// Otherwise, a few faces of a large mesh would need memory for all positions between their lowest and highest index.
 const MAX_SPAN: usize = 8;
 
 /// The positions of a mesh that count as one position of its surface.

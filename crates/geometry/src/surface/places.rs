@@ -152,6 +152,7 @@ fn numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Option<
 #[cold]
 pub(super) fn exactly_numbered<T: PlaceCoordinates>(rows: &[T], run: &RunOptions) -> Result<Unique> {
     let first = zeroed(1, "value indices")?;
+    // Before the first round, all positions have the same number, 0.
     let unique = Unique { first, of_item: zeroed(rows.len(), "value indices")? };
     (0..6).try_fold(unique, |unique, part| {
         let bits = |item: usize| rows[item].bits(part / 2).map(|bits| (bits >> (32 * (part % 2))) as u32);

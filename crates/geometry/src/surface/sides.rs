@@ -16,6 +16,7 @@ use std::ops::Range;
 const CHUNK_FACES: usize = if cfg!(test) { 1 << 4 } else { 1 << 14 };
 /// Minimum number of positions per shard: its edges fit in the L2 cache.
 const SHARD_POSITIONS: usize = if cfg!(test) { 1 << 3 } else { 1 << 12 };
+/// Limits the memory for counts: each chunk has a count per shard.
 const MAX_SHARDS: usize = 256;
 /// Target number of half-edges sorted per round: 24 MiB. It is higher if the surface would otherwise need more than
 /// about [`MAX_ROUNDS`] rounds.
@@ -122,6 +123,7 @@ impl<'a> SurfaceFaces<'a> {
                 PlaceUses::Once
             }
             ref corners => {
+                // Moved out, because `FaceScratch::each_side` borrows all of `scratch`.
                 let mut places = std::mem::take(&mut scratch.places);
                 places.clear();
                 places.extend(corners.iter().map(|&corner| self.place(corner)));
@@ -140,6 +142,7 @@ impl<'a> SurfaceFaces<'a> {
         let count = corners.len();
         let at = move |offset: usize| self.place(corners[offset % count]);
         let lowest = (0..count).min_by_key(|&offset| at(offset)).unwrap_or(0);
+        // Corners are taken modulo `count`, so `count - 1` steps backward by one.
         let step = if at(lowest + 1) < at(lowest + count - 1) { 1 } else { count - 1 };
         (0..count).map(move |offset| at(lowest + offset * step))
     }
@@ -196,6 +199,7 @@ impl FaceScratch {
             each_side_between(places, key_side(places), &mut see);
             return PlaceUses::Once;
         }
+        // Without a key, such faces are never compared: `SurfaceFaces::cycle` requires that each position is used once.
         let no_key = usize::MAX;
         each_side_between(places, no_key, &mut |side: Side| {
             if side.from != side.to {
@@ -299,6 +303,7 @@ impl<'a> SortedSides<'a> {
         let lengths = self.counts.rows().map(|row| (row[shards.end] - row[shards.start]) as usize);
         let count = lengths.clone().sum();
         if count > self.sides.len() {
+            // Freed first, so that the old and the new memory are not needed at the same time.
             self.sides = Vec::new();
             self.sides = zeroed(count, "face sides")?;
         }
@@ -312,6 +317,7 @@ impl<'a> SortedSides<'a> {
             next.extend(row[shards.clone()].iter().map(|end| end - row[shards.start]));
             for face in chunk {
                 faces.each_side(face, scratch, |side| {
+                    // The difference wraps for earlier shards, so half-edges of all other rounds are skipped.
                     if let Some(next) = next.get_mut(side.shard(cut).wrapping_sub(shards.start)) {
                         sides[*next as usize] = side.sorted(face as u32);
                         *next += 1;

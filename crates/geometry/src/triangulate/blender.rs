@@ -43,6 +43,7 @@ fn is_cut_at_second(&[a, b, c, d]: &[Point<3>; 4]) -> bool {
     let length = |from, to| {
         let edge = subtract(to, from);
         let height = dot(edge, normal);
+        // Rounding can make the difference slightly negative.
         (dot(edge, edge) - height * height / square).max(0.0).sqrt()
     };
     let twice_area = |[a, b, c]: [Point<3>; 3]| cross(subtract(b, a), subtract(c, a));

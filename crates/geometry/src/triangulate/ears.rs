@@ -237,6 +237,7 @@ impl Clipper {
             return self.nearby.any_in(&triangle, &mut self.looks_left, blocks);
         }
         let mut rest = self.few;
+        // Without a budget, no corner blocks an ear any more, so that the polygon is still cut to the end.
         let Some(left) = self.looks_left.checked_sub(rest.count_ones().into()) else {
             self.looks_left = 0;
             return false;
@@ -300,6 +301,7 @@ fn flatten(count: usize, corner: impl Fn(usize) -> Point<3>, points: &mut Vec<Po
     let largest = (0..3).fold(0, |a, b| if normal[b].abs() > normal[a].abs() { b } else { a });
     let mut axes = [(largest + 1) % 3, (largest + 2) % 3];
     if normal[largest] < 0.0 {
+        // Keeps the polygon counterclockwise.
         axes.reverse();
     }
     points.extend((0..count).map(|i| {

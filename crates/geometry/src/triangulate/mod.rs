@@ -248,6 +248,7 @@ fn triangulate_as(mesh: &mut Mesh, style: TriangulateStyle<'_>, options: &RunOpt
     let triangles = Triangles { map: &map, order: &order, count };
     let face_materials = triangles.per_triangle(&mesh.face_materials)?;
     let face_smooth = triangles.per_triangle(&mesh.face_smooth)?;
+    // The last step that can fail. It changes the columns only if it succeeds, so on error the faces are unchanged.
     triangles.repeat_rows(&mut mesh.face_columns)?;
     mesh.face_materials = face_materials;
     mesh.face_smooth = face_smooth;
@@ -391,10 +392,12 @@ fn triangulate_meshes<'a>(
         },
     );
     for (number, (mesh, map)) in paced(&mut scene.meshes).zip(&mut maps).enumerate() {
+        // A small mesh may have become large by now, but it already has a map.
         if result.is_ok() && !is_small(mesh) && map.is_none() {
             result = triangulate_as(mesh, style(number), options).map(|made| *map = Some(made));
         }
     }
+    // Done after an error, too: meshes with a map have changed, and the scene must stay consistent.
     for object in paced(&mut scene.objects) {
         if let Some(Some(map)) = maps.get(object.mesh) {
             map.remap(&mut object.start);
@@ -416,6 +419,7 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
     check_streams(faces)?;
     let corners = faces.corner_positions.len();
     let ends = (faces.offsets.first().copied().unwrap_or(0), faces.offsets.last().copied().unwrap_or(0));
+    // The second condition covers a count that the cast truncates.
     if ends != (0, corners as u32) || u32::try_from(corners).is_err() {
         let message = format!("face offsets range from {} to {}, but there are {corners} corners", ends.0, ends.1);
         return Err(Error::new(ErrorKind::Usage, message));
@@ -455,6 +459,7 @@ fn check(mesh: &Mesh, threads: usize, options: &RunOptions) -> Result<()> {
 }
 
 fn triangle_count(faces: &Elements) -> Result<usize> {
+    // Cannot underflow: `check` rejects faces with fewer than three corners.
     let triangles = faces.corner_positions.len() - 2 * faces.len();
     if triangles >= u32::MAX as usize / 3 {
         let message = format!("{triangles} triangles are too many for 32-bit offsets");

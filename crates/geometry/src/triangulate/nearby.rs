@@ -8,6 +8,7 @@ use polyhaul_model::error::{Error, Result};
 
 const LEAF_CORNERS: usize = 8;
 /// Deep enough for 2^32 corners.
+/// A search replaces a branch with its two children, so its stack grows by one entry per level.
 const MAX_LEVELS: usize = 40;
 
 /// The tree in depth-first order: the first child follows its node, the second child follows all descendants of the

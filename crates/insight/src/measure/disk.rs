@@ -150,6 +150,7 @@ fn cold_rounds(bench: &Bench<'_>, scratch: &Scratch, threads: usize) -> Result<O
         let start = Instant::now();
         let bytes = scratch.read(bench, threads)?;
         rates.push(per_second(bytes, start.elapsed()));
+        // Without a count, nothing counts as fetched, so the read does not count as cold.
         let fetched = fetched_bytes().unwrap_or(0).saturating_sub(before.unwrap_or(u64::MAX));
         is_cold = fetched >= bytes / 100 * COLD_PERCENT;
         Ok(())

@@ -225,6 +225,7 @@ fn parse(text: &str) -> Option<Ceilings> {
             }
         }
     }
+    // A file without its last line was cut short while it was written.
     let is_whole = (end == END || planted("ceilings-cut"))
         && ceilings.cores > 0
         && figures(&mut ceilings).into_iter().all(|(_, value)| *value > 0.0);

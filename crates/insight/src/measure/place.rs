@@ -56,6 +56,7 @@ pub(super) fn disk(folder: &Path) -> String {
 /// Device numbers in the notation of mountinfo.
 #[cfg(any(target_os = "linux", test))]
 fn device_numbers(device: u64) -> String {
+    // The bits of both numbers are split, as in glibc's `makedev`.
     let major = (device >> 8 & 0xfff) | (device >> 32 & 0xffff_f000);
     let minor = (device & 0xff) | (device >> 12 & 0xffff_ff00);
     format!("{major}:{minor}")

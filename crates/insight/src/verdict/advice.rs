@@ -170,6 +170,7 @@ impl AdviceJob<'_> {
             files.fold((0, 0), |(calls, bytes), file| (calls + file.calls.calls, bytes + file.calls.bytes));
         let waited = calls as f64 * pace.latency.as_secs_f64();
         let passed = pace.bytes_per_second.map_or(0.0, |rate| bytes as f64 / rate.max(1) as f64);
+        // The limit that caused the longer delay is named.
         let option = |latency, rate| if waited > passed { latency } else { rate };
         Some(Paced {
             option: if is_read {
@@ -243,6 +244,7 @@ impl AdviceJob<'_> {
         let text: u64 = self.facts.reads.iter().filter(is_text).map(|moved| moved.plain_bytes).sum();
         let share = text as f64 / sum_of_bytes(&self.facts.reads).max(1.0);
         let gain = |(codec, packed): (Codec, f64)| {
+            // Compression shrinks only the text among the bytes.
             let disk = seconds * (1.0 - share + packed * share);
             let cores = cost.cores + unpacking_seconds(model.ceilings, codec, [(packed * text as f64) as u64, text])?;
             Some((codec, packed, self.gain_of_cost(Cost { disk, cores, ..cost })?))

@@ -178,6 +178,7 @@ impl Shelf {
     /// Finds the member `name`, or else the only member whose name differs only in case.
     pub(crate) fn member_in_any_case(self: &Arc<Self>, name: &str, options: &ReadOptions) -> Result<Member> {
         match (self.member(name, options), self.in_other_case(name)) {
+            // Other errors, such as a limit, concern a member that was found.
             (Err(error), Some(other)) if error.kind() == ErrorKind::Io => self.member(&other, options),
             (result, _) => result,
         }
@@ -386,6 +387,7 @@ impl Member {
         let source = member.source(options)?;
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
         let mut content = Vec::new();
+        // A member is a stream, so the bytes before the range must be read, too.
         Bytes::new(&source, None).read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
         content.drain(..skipped.min(content.len()));
         Ok(content)
@@ -394,6 +396,7 @@ impl Member {
     /// Opens the member as a nested archive.
     pub(crate) fn open_archive(&self, options: &ReadOptions) -> Result<Arc<Shelf>> {
         let shelf = &self.shelf;
+        // An uncompressed archive is read in place: it has checksums of its own, and need not be a stream.
         let stored = ask(&shelf.source, || shelf.archive.stored(self.number, &self.shown))?;
         let source = stored.map_or_else(|| self.source(options), Ok)?;
         Shelf::open(source, shelf.depth + 1, options)

@@ -78,6 +78,7 @@ pub(crate) fn convert(
     read.run.memory_limit = memory.buffer_bytes();
     let mut write = write.clone();
     write.run.memory_limit = write.run.memory_limit.min(memory.buffer_bytes());
+    // Several paths can call `before`, each only once it can no longer decline.
     let mut before = Some(before);
     let mut tell =
         |content: Content<'_>, report: &Report| before.take().map_or(Ok(()), |before| before(content, report));

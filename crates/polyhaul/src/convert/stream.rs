@@ -198,6 +198,7 @@ impl<'a> StreamedOutput<'a> {
         source: &dyn TableSource,
         choice: Option<&TableChoice<'_>>,
     ) -> Result<(StreamedOutput<'a>, usize)> {
+        // A slot holds the rows, their columns, and the output.
         let factor = 2 + if self.parts.is_text() { MAX_TEXT_FACTOR } else { 1 };
         let slot_bytes = source.part_bytes().saturating_mul(factor as usize);
         for (number, table) in source.tables().iter().enumerate() {
@@ -304,6 +305,7 @@ impl<'p> StreamPages<'p, '_> {
             Some(part) => slot.formatter.format(target, part)?,
             None => false,
         };
+        // This error makes `read_parts` decline, so the file is converted as a whole.
         if is_fit { Ok(true) } else { Err(unlike()) }
     }
 }
@@ -323,6 +325,7 @@ impl<'p> Pages for StreamPages<'p, '_> {
     fn take(&self, number: u64, slot: &mut StreamSlot<'p>) -> Result<bool> {
         let run = &self.streamed.read.run;
         run.cancel.check()?;
+        // Frees the memory of an unusually long part.
         if slot.rows.is_long(self.source.part_bytes()) {
             *slot = self.empty_slot();
         }

@@ -105,6 +105,7 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     }
     let mut report = Report::default();
     let [a, b] = inputs;
+    // Both must be readable twice: with another shape, or in double precision.
     let opened =
         [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
     let [a, b] = &opened;
@@ -314,6 +315,7 @@ impl Differences {
         second: impl Iterator<Item = T>,
         show: impl Fn(&T) -> String,
     ) {
+        // The shorter sequence is asked again after its end.
         let mut first = first.fuse();
         let mut second = second.fuse();
         let mut count = 0;

@@ -59,6 +59,7 @@ pub(super) fn compare(
     compare_worlds(&sides, differences)?;
     definitions(&sides, &mut files.borrow_mut(), differences)?;
     if let [Some(_), Some(_)] = &renders
+        // The scenes are not the same (see above), although nothing that was compared differs.
         && differences.all.len() == before
     {
         differences.only("renderer", 1, "or more parameters differ");
@@ -392,6 +393,7 @@ fn in_another_order(
     differences: &mut Differences,
 ) -> Result<Option<Gaps>> {
     let [a, b] = sides;
+    // Both scenes use the grid of the first, so that equal faces have equal keys.
     let extent = FacesExtent::of(a);
     let side = extent.side;
     let [Some(left), Some(right)] = [ordered(a, &extent)?, ordered(b, &extent)?] else { return Ok(None) };

@@ -47,6 +47,7 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
 /// Pairs columns with equal names, in order, then columns without a name with the column at the same index.
 fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
     let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    // In reverse, because `pop` takes the last.
     for (place, column) in b.iter().enumerate().rev().filter(|(_, column)| !column.name.is_empty()) {
         by_name.entry(&column.name).or_default().push(place);
     }

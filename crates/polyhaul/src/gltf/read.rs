@@ -93,6 +93,7 @@ impl<'o> BufferFiles<'o> {
         let plain = opened.plain(self.options)?;
         let source = Bytes::new(plain.source(), plain.garbage());
         let mut bytes = Vec::new();
+        // The scene may declare more bytes than the buffer has.
         let max_bytes = max_bytes.min(plain.source().len().unwrap_or(u64::MAX));
         source.read_as_claimed(0, usize::try_from(max_bytes).unwrap_or(usize::MAX), &mut bytes)?;
         source.check_end(Extent::Start, &self.options.run.cancel)?;

@@ -109,6 +109,7 @@ pub(crate) fn choose_parts<'o>(
     let attempt = read_parts(input, detected, options, LOOK_BYTES, &mut |source, _| {
         let target = target(source.tables(), options.table.element.as_deref())?;
         let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
+        // The rows of such a table depend on the chosen rows of the target, which are not known before it.
         if (0..target).any(|number| chooser.is_after(number)) {
             return Ok(Attempt::Declined);
         }

@@ -81,6 +81,7 @@ impl<'a> Libraries<'a> {
             }
             let mut rest: &'a str = &reference.name;
             if self.is_one_name(reference)? {
+                // Taking `rest` leaves nothing for the loop below.
                 self.add(std::mem::take(&mut rest), reference, &mut names)?;
             }
             while let Some((name, others)) = split_name(rest) {
@@ -96,6 +97,7 @@ impl<'a> Libraries<'a> {
         if !reference.name.contains(char::is_whitespace) {
             return Ok(true);
         }
+        // A lookup can access a disk or call the host, so lookups are limited like files.
         self.check_count(self.probes, reference)?;
         self.probes += 1;
         self.resolver.exists(&reference.name)
@@ -175,6 +177,7 @@ impl<'a> Libraries<'a> {
         let diagnostic =
             Diagnostic { hint: error.diagnostic().hint.clone(), ..reference.diagnostic(message).about(name) };
         self.report.warnings.note(self.options.faults(), "missing-library", diagnostic)?;
+        // The name stays in the list, so that a written file still refers to the library.
         Ok(true)
     }
 }

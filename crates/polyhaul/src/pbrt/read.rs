@@ -280,6 +280,7 @@ impl Meshes<'_> {
         let mut options = self.options.clone();
         options.format = Some(self.mesh_format);
         options.run.progress = None;
+        // With fewer files than threads, parallel reads would leave threads idle.
         let together = if files.len() >= threads { threads } else { 1 };
         options.run.threads = Some(threads / together);
         options.run.memory_limit = self.options.run.memory_limit / together as u64;
@@ -295,6 +296,7 @@ impl Meshes<'_> {
             |(), (number, file)| {
                 let located = match file.found.take() {
                     Some(located) => located,
+                    // Another name of the same file is read instead.
                     None if file.number != number => return Ok(()),
                     None => opener.locate(&file.named.name, &file.named.folder).map(|(located, _)| located),
                 };

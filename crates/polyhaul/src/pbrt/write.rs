@@ -273,6 +273,7 @@ impl MeshFiles<'_> {
             .with_threads(Some(threads / together))
             .with_memory_limit(options.run.memory_limit / together as u64)
             .with_progress(None);
+        // Reserved before the parallel loop, so that no push below can fail.
         complete.try_reserve(names.len())?;
         let mut written_files = Vec::new();
         written_files.try_reserve_exact(names.len())?;

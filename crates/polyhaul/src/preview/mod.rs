@@ -316,6 +316,7 @@ fn draw_pieces(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> 
     };
     let mut total = Report::default();
     let mut bounds = None;
+    // A drawing that starts with bounds never asks for another reading.
     for _ in 0..2 {
         let drawing = MeshDrawing::new(options, Axes::OBJ, file_bytes, bounds)?;
         let Attempt::Done(report) = load_pieces(input, read, &drawing)? else { return Ok(Attempt::Declined) };

@@ -250,6 +250,7 @@ impl Named<'_> {
     /// Opens the image from the folder of its material library, or else from the scene's folder.
     fn open(&self, near: &Near, read: &ReadOptions) -> Result<(Opened, Warnings)> {
         let place = self.material.folder.place();
+        // Relative to the scene, so that the rules for files of the scene apply.
         let below = place.and_then(|place| place.library.as_deref()?.strip_prefix(&place.scene).ok());
         let beside = below.filter(|folder| *folder != Path::new("")).map(|folder| folder.join(self.file));
         let beside = beside.and_then(|name| images::open_near(near, name.to_str()?, read).ok());

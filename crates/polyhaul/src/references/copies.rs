@@ -103,6 +103,7 @@ impl Copies {
         }
         for attempt in 1..MAX_ATTEMPTS {
             let name = numbered(&preferred, attempt);
+            // In lower case, because some file systems ignore case.
             if !self.taken.insert(name.to_lowercase()) {
                 continue;
             }
@@ -196,9 +197,11 @@ fn safe_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_bad = |c: char| c.is_control() || "/\\:*?\"<>|\u{fffd}".contains(c);
     let mut safe: String = name.trim().replace(is_bad, "_");
+    // Such names can be hidden, or be read as options, comments or home folders.
     if safe.starts_with(['.', '-', '#', '~']) {
         safe.replace_range(..1, "_");
     }
+    // Windows drops dots and spaces at the end of a name.
     while safe.ends_with(['.', ' ']) {
         safe.pop();
     }

@@ -209,6 +209,7 @@ impl<'a> Line<'a> {
 
     /// Waits for the offset of `block`. Returns `None` if the work has stopped.
     fn wait(&self, block: usize) -> Option<usize> {
+        // Pairs with the release in `pass`, so `place` can be loaded relaxed.
         if self.turn.load(Ordering::Acquire) == block {
             return Some(self.place.load(Ordering::Relaxed));
         }

@@ -52,6 +52,7 @@ impl Manifest {
         let path = folder.join(NAME);
         let mut text = String::new();
         let opened =
+            // Opening a FIFO could block.
             std::fs::metadata(&path).ok().filter(|metadata| metadata.is_file()).and_then(|_| File::open(&path).ok());
         if let Some(file) = opened {
             let mut bytes = Vec::new();

@@ -142,6 +142,7 @@ impl Batch<'_> {
         let cancel = run.cancel.clone();
         let ran = many::for_each_file(sources.len(), run, bytes, import, observe_in_order);
         self.manifest.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+        // `for_each_file` reports a break as success, even if a cancelled import caused it.
         cancel.check()?;
         ran.map(|()| Imports { outcomes })
     }

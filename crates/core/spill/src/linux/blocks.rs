@@ -58,6 +58,7 @@ pub fn release() {
 
 /// Returns the class of a size up to [`MAX_BYTES`], and the size of its blocks.
 fn class(bytes: usize) -> (usize, usize) {
+    // The last byte decides, so that a size that fills its blocks exactly belongs to their class and not to the next.
     let last = bytes.max(1) - 1;
     if bytes <= MAX_FINE_BYTES {
         return (last / ALIGNMENT, (last / ALIGNMENT + 1) * ALIGNMENT);
@@ -107,6 +108,7 @@ impl SpillBlocks {
     /// Cuts a new block from the current slab or the next slab.
     fn cut(&mut self, folder: i32, bytes: usize) -> io::Result<usize> {
         let mut start = self.cut_bytes;
+        // No block extends over two slabs, because a slab is punched out once no block in use starts in it.
         if start / SLAB_BYTES != (start + bytes - 1) / SLAB_BYTES {
             start = start.next_multiple_of(SLAB_BYTES);
         }
@@ -128,6 +130,7 @@ impl SpillBlocks {
         if self.file < 0 {
             self.file = open(folder)?;
         }
+        // Without reserved disk blocks, a write to the mapping could raise `SIGBUS` once the disk is full.
         reserve(self.file, bytes)?;
         map(space + old_bytes, SLAB_BYTES, Some((self.file, old_bytes)))?;
         MAPPED_BYTES.store(bytes, Relaxed);

@@ -5,6 +5,7 @@ use super::fixed::POWERS;
 /// Splits a number below 10^8 into eight digits, one per byte, the first digit in the lowest byte.
 #[inline(always)]
 pub(super) fn eight(number: u32) -> u64 {
+    // The masks remove the bits that the shifts move in from the next number.
     const HUNDREDS: u64 = 0x0000_007F_0000_007F;
     const TENS: u64 = 0x000F_000F_000F_000F;
     let upper = u64::from(number / 10_000);
@@ -40,6 +41,7 @@ pub(super) fn left_aligned(integer: u64, digits: usize) -> [u8; 24] {
         let filled = integer * POWERS[19 - digits];
         let first = filled / 100_000_000_000;
         let rest = filled % 100_000_000_000;
+        // 19 digits are 8, 8 and 3. The factor moves the last three to the front of their eight.
         [eight(first as u32), eight((rest / 1000) as u32), eight((rest % 1000) as u32 * 100_000)]
     };
     let mut text = [0; 24];

@@ -17,6 +17,7 @@ pub(super) struct PowerBits {
 /// table.
 #[inline(always)]
 pub(super) fn power(k: i32) -> (PowerBits, i32) {
+    // A power below the table becomes a very large index, and is therefore outside the table as well.
     let power = TABLE.get((k - LOWEST) as usize).copied().unwrap_or(PowerBits { high: 0, low: 0 });
     (power, highest_bit(k))
 }
@@ -24,6 +25,7 @@ pub(super) fn power(k: i32) -> (PowerBits, i32) {
 /// Returns whether [`PowerBits`] hold 10^`k` exactly: 5^55 fits into 128 bits, but 5^56 does not.
 #[inline(always)]
 pub(super) fn is_exact(k: i32) -> bool {
+    // Negative powers become large numbers: none of them is exact, because 1/5 is not a finite binary fraction.
     (k as u32) <= 55
 }
 
@@ -31,6 +33,7 @@ pub(super) fn is_exact(k: i32) -> bool {
 /// approximation is exact for all of its powers.
 #[inline(always)]
 pub(super) const fn highest_bit(k: i32) -> i32 {
+    // 217,706 / 2^16 approximates log2(10).
     (k * 217_706) >> 16
 }
 
@@ -111,6 +114,7 @@ impl PowerInteger {
         let limb = lowest.div_euclid(64);
         let shift = lowest.rem_euclid(64) as u32;
         let lower = (self.limb(limb + 1) << 64 | self.limb(limb)) >> shift;
+        // A shift by all 128 bits would overflow.
         let upper = if shift == 0 { 0 } else { self.limb(limb + 2) << (128 - shift) };
         let bits = upper | lower;
         PowerBits { high: (bits >> 64) as u64, low: bits as u64 }

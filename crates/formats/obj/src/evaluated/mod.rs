@@ -48,6 +48,7 @@ pub fn write(
     paced(objects).try_for_each(|object| check_whole(scene, object))?;
     let preparing = Preparing { scene, text, cancel: &run.cancel };
     let is_large = |object: &Object| weight(&scene.meshes[object.mesh]) >= LARGE;
+    // Each large object is a batch of its own.
     for batch in objects.chunk_by(|a, b| !is_large(a) && !is_large(b)) {
         match batch {
             [object] if is_large(object) => write_large(object, &preparing, run, &mut written, writing)?,
@@ -78,6 +79,7 @@ fn write_large(
 ) -> Result<()> {
     let mut dedup = Dedup::new();
     let mut prepared = Prepared::new(object, preparing, run.worker_threads(), &mut dedup, ObjNumbers::default())?;
+    // The tables are no longer needed, and writing pages needs memory.
     drop(dedup);
     prepared.bases = written.counts.map(|count| count as u32);
     written.add(prepared.counts())?;

@@ -182,6 +182,7 @@ impl<'a> SmallPages<'a> {
     /// Groups objects into pages that weigh at least `page`.
     pub(super) fn new(preparing: Preparing<'a>, objects: &'a [Object], page: usize) -> Result<Self> {
         let mut starts = Vec::new();
+        // The first object starts a page.
         let mut sum = usize::MAX;
         for (number, object) in paced(objects).enumerate() {
             if sum >= page {
@@ -253,6 +254,7 @@ impl<'a> Pages for SmallPages<'a> {
 
     fn order(&self, written: &mut ObjWritten, slot: &mut Self::Slot) -> Result<()> {
         slot.prepared.iter_mut().try_for_each(|prepared| {
+            // The counts fit in 32 bits: `add` checked them when it added the previous object.
             prepared.bases = written.counts.map(|count| count as u32);
             written.add(prepared.counts())
         })

@@ -63,6 +63,7 @@ impl<'a> Prepared<'a> {
         let mesh = &scene.meshes[object.mesh];
         let frame = Frame::new(object, scene.axes, &options.scene.placement(Some(Axes::OBJ))?)?;
         let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3] };
+        // Taken out of `prepared`, from which values are borrowed while these are computed.
         let mut uvs = emptied(&mut prepared.numbers.uvs);
         let mut normals = emptied(&mut prepared.numbers.normals);
         if prepared.uv_values().wants_used() || prepared.normal_values(text).attribute.wants_used() {

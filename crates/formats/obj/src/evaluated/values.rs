@@ -171,6 +171,7 @@ impl<const N: usize, P: ObjPlace, F: KeyBatch<N>> Items for Keyed<'_, N, P, F> {
             *place = value(offset).unwrap_or([0.0; N]);
         }
         (self.key)(&values, keys);
+        // Only in these domains can an item lack a value.
         if matches!(self.domain(), Domain::Indexed | Domain::Vertex) {
             let without = keys.iter_mut().zip(offsets).filter(|(_, offset)| value(**offset).is_none());
             without.for_each(|(key, _)| *key = DedupKey::Skip);

@@ -215,6 +215,7 @@ impl<'a> Statement<'a> {
         let mut values = defaults;
         for (i, value) in values.iter_mut().enumerate() {
             let more = self.word().is_some_and(|word| parse_number(&self.line[word]).is_some());
+            // The first number is required: if there is none, `number` returns the fault.
             if i == 0 || more {
                 *value = self.number()?;
             }

@@ -86,6 +86,7 @@ fn merge<'a>(mut a: &'a [PlaceKey], mut b: &'a [PlaceKey], out: &mut [PlaceKey])
 fn place(position: &[f32; 3], bounds: &Bounds) -> u64 {
     let max_code = f64::from((1u32 << BITS) - 1);
     let bits = |axis: usize| {
+        // In double precision, since the difference of two f32s can be infinite.
         let min = f64::from(bounds.min[axis]);
         let max = f64::from(bounds.max[axis]);
         let part = if max > min { (f64::from(position[axis]) - min) / (max - min) } else { 0.0 };

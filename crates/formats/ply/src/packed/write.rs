@@ -257,6 +257,8 @@ fn packed_part(part: f32, bits: u32) -> u32 {
 fn packed_rotation(quaternion: [f32; 4]) -> u32 {
     let unit = unit_quaternion(quaternion);
     let largest = (1..4).fold(0, |largest: usize, at| if unit[at].abs() > unit[largest].abs() { at } else { largest });
+    // A quaternion and its negative are the same rotation, so the largest component, which is not stored, can be
+    // positive.
     let sign = if unit[largest] < 0.0 { -1.0 } else { 1.0 };
     let others = (0..4).filter(|at| *at != largest).map(|at| sign * unit[at] / (2.0 * LARGEST_OTHER) + 0.5);
     others.fold(largest as u32, |bits, part| bits << 10 | packed_part(part, 10))
@@ -267,6 +269,7 @@ fn packed_harmonic(value: f32) -> (u8, bool) {
     let scaled = (value / (2.0 * LARGEST_HARMONIC) + 0.5) * 256.0;
     // NaN becomes 0.
     let scaled = if scaled.is_nan() { 128.0 } else { scaled };
+    // The conversion saturates, so values outside the range become 0 or 255.
     (scaled as u8, value.is_nan() || value.abs() > LARGEST_HARMONIC)
 }
 

@@ -62,6 +62,7 @@ impl PlyTextJob<'_, '_> {
         let mut line: Vec<Range<usize>> = Vec::new();
         while at < end && taker.extra.is_none() && taker.error.is_none() {
             let next = line_start(slot.text.padded(), at, end, 1);
+            // Without a newline, `line_start` returns `at`: the line extends to the end of the text.
             let next = if next == at { end } else { next };
             line.clear();
             for word in words(slot.text.padded(), at, next) {

@@ -448,6 +448,7 @@ fn put_corners<O: PlyFieldsOrder>(
         && !is_mirrored
     {
         let faces = corners.get(*first as usize..*last as usize).unwrap_or_default();
+        // Since all rows have the same size, all faces have the same number of corners.
         match faces.len() / rows.len() {
             3 => return block.put(faces.as_chunks::<3>().0.iter().map(|face| face_bytes::<3, 13>(face.map(corner)))),
             4 => return block.put(faces.as_chunks::<4>().0.iter().map(|face| face_bytes::<4, 17>(face.map(corner)))),

@@ -171,6 +171,7 @@ impl<'a> PlyVertices<'a> {
             if part.home == place {
                 let split = splits.get(part.number).and_then(Option::as_ref);
                 let count = split.map_or(part.mesh.positions.len(), PlySplit::count);
+                // Whether all indices fit is checked below, once the vertices are counted.
                 try_push(&mut vertex_homes, PlySceneHome { part, split, count, base: base as u32 }, "the plan")?;
                 base += count as u64;
             }
@@ -194,6 +195,7 @@ impl<'a> PlyVertices<'a> {
             home_of_part,
             columns: PlyColumns::default(),
             index: [is_blenders, false]
+                // The largest index is `base - 1`, so up to 2^31 vertices fit in a signed type.
                 .map(|is_unsigned| if is_unsigned || base > 1 << 31 { Scalar::U32 } else { Scalar::I32 }),
         };
         let taken = vertices.properties()?;

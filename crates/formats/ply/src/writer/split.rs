@@ -160,6 +160,7 @@ impl PlySplit {
         for &position in &self.more {
             let place = position as usize;
             end += u64::from(longest(offsets.get(place..=place + 1).unwrap_or_default()));
+            // If `end` does not fit, the result is discarded below.
             result.push(end as u32);
         }
         if end < u64::from(NONE) {

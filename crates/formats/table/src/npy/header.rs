@@ -141,6 +141,7 @@ pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limit
     };
     let is_record = matches!(descr, Literal::Items(_));
     let body = (start + bytes.len()) as u64;
+    // Records have one dimension, in which both orders are the same.
     Ok(NpyHeader { fields, record_bytes, row_count, by_columns: *by_columns && !is_record, body })
 }
 

@@ -62,6 +62,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions<TableReadOptions>) -> Resul
     // If columns are stored consecutively, all of them are read, even if only a part of each column is kept.
     let record_count =
         if header.by_columns { header.row_count.checked_mul(header.fields.len() as u64) } else { Some(rows) };
+    // Far below the maximum of a u64, so that adding the size of the header cannot overflow.
     let fits = |count: &u64| count.checked_mul(header.record_bytes as u64).is_some_and(|size| size < u64::MAX / 2);
     let Some(record_count) = record_count.filter(fits) else {
         let message = "the array is larger than any file";
@@ -249,6 +250,7 @@ impl NpyJob<'_> {
             let column = target.place as u64 * rows;
             let from = slot.records.start.max(column);
             let to = slot.records.end.min(column + max_rows);
+            // `get` returns `None` for a column that starts after this chunk.
             let bytes = slot.bytes.get(((from - slot.records.start) * size) as usize..)?;
             (from < to).then(|| (target, (from - column) as usize..(to - column) as usize, bytes))
         })

@@ -105,13 +105,14 @@ pub(in super::super) fn head(rows: &Rows<'_>, row_count: u64) -> Result<Vec<u8>>
     };
     [", 'fortran_order': False, 'shape': ", &shape, ", }"].iter().try_for_each(|part| text.push(part))?;
     let NpyText(text) = text;
-    // Before version 3, the text is Latin-1.
+    // Before version 3, the text is Latin-1. The size includes the padding, and has 16 bits in version 1.
     let (version, size_bytes) = match (text.is_ascii(), text.len() + ALIGNMENT < usize::from(u16::MAX)) {
         (true, true) => (1, 2),
         (true, false) => (2, 4),
         (false, _) => (3, 4),
     };
     let before = MAGIC.len() + 2 + size_bytes;
+    // The header ends with a newline, and the data after it is aligned, so that it can be mapped into memory.
     let total = (before + text.len() + 1).next_multiple_of(ALIGNMENT);
     let mut head = Vec::new();
     head.try_reserve_exact(total).map_err(|_| Error::memory("a header"))?;
@@ -171,6 +172,7 @@ impl Pages for NpyPages<'_> {
     }
 
     fn take(&self, number: u64, slot: &mut NpyPageSlot) -> Result<bool> {
+        // The last block that starts here: all others with the same first page are empty.
         slot.block = self.first_pages.partition_point(|&first| first <= number).saturating_sub(1);
         let Some(block) = self.rows.blocks.get(slot.block) else { return Ok(false) };
         let first = (number - self.first_pages[slot.block]) as usize * self.page_rows;

@@ -130,6 +130,8 @@ impl FormatBuilder {
     ) -> Result<(), TemplateProblem> {
         let dialect = self.dialect;
         if spec.unsigned && dialect == PrintfDialect::C {
+            // In C, the sign flags apply only to signed conversions (C17, section 7.21.6.1); in Python, `u` is the same
+            // as `d`.
             spec.plus = None;
         }
         let max_bytes = spec.max_bytes(kind);
@@ -141,6 +143,7 @@ impl FormatBuilder {
                     return self.push(StepText::Bytes(BytesConversion { spec, dialect }), column, max_bytes);
                 }
                 _ => {
+                    // As in Python, the flags of numbers have no effect on `s`.
                     spec.plus = None;
                     spec.alternate = false;
                     spec.zero = false;

@@ -198,6 +198,7 @@ impl<'a> StridedColumn<'a> {
     ) -> [T; ROWS] {
         let mut values = [T::default(); ROWS];
         let bytes = self.bytes_from(row);
+        // The usual case, a whole block of contiguous values, needs no bounds check for each value.
         if self.stride_bytes == K && count == ROWS {
             for (slot, &bytes) in values.iter_mut().zip(bytes.as_chunks::<K>().0) {
                 *slot = value(bytes);
@@ -205,6 +206,7 @@ impl<'a> StridedColumn<'a> {
             return values;
         }
         let slots = values.iter_mut().take(count);
+        // Values that overlap, or one value that repeats, cannot be split into chunks.
         if self.stride_bytes < K {
             slots.enumerate().for_each(|(index, slot)| *slot = value(self.get(row + index)));
             return values;

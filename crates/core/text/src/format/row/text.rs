@@ -26,6 +26,7 @@ impl BytesConversion {
         }
         let bytes = without_nuls(bytes);
         let mut count = 0;
+        // Counted first, because padding may come before the text.
         python::quoted(bytes, |_| count += 1);
         let limit = self.limit();
         let write = |piece: &mut dyn FnMut(&[u8])| {
@@ -42,6 +43,7 @@ impl BytesConversion {
 
     /// Truncates UTF-8 to the precision in characters. Returns the text and its number of characters.
     fn characters<'t>(&self, text: &'t [u8]) -> (&'t [u8], usize) {
+        // Bytes of the form 10xxxxxx continue a character.
         let starts = text.iter().enumerate().filter(|(_, byte)| **byte & 0xC0 != 0x80);
         let mut count = 0;
         for (start, _) in starts {
