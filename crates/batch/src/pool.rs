@@ -296,9 +296,11 @@ impl Pool {
             worker.bytes -= task.as_ref().map_or(0, |task| task.bytes.min(worker.bytes));
             task.is_some()
         });
-        // The worker now starts its next task, for which the timeout begins.
-        worker.since = Instant::now();
-        self.failed_writes = if rows.is_empty() { self.failed_writes } else { 0 };
+        if !rows.is_empty() {
+            // The worker now starts its next task, for which the timeout begins.
+            worker.since = Instant::now();
+            self.failed_writes = 0;
+        }
         rows
     }
 

@@ -36,6 +36,10 @@ use polyhaul_pipeline::parallel::for_each_item;
 /// ```
 pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Result<()> {
     let affine = Affine::new(matrix)?;
+    let is_mirrored = affine.determinant < 0.0;
+    if is_mirrored {
+        check_corners(mesh)?;
+    }
     let threads = options.worker_threads();
     // Comes first: if it fails, no column has changed, and the positions are still unchanged, too.
     if let Some(motion) = SplatMotion::of_mesh(mesh, &affine.rows)? {
@@ -43,7 +47,7 @@ pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Res
     }
     move_positions(mesh, &affine, threads)?;
     each(threads, mesh.normals.to_mut()?, |normal| affine.normal(normal).map(|part| part as f32));
-    if affine.determinant < 0.0 { reverse(mesh) } else { Ok(()) }
+    if is_mirrored { reverse(mesh) } else { Ok(()) }
 }
 
 /// Transforms positions, in double precision if the mesh has `exact_positions`.
@@ -124,14 +128,19 @@ fn each(threads: usize, vectors: &mut [[f32; 3]], change: impl Fn(Vector) -> [f3
     );
 }
 
-/// Reverses the winding of every face, including per-corner attributes. The first corner stays first.
-fn reverse(mesh: &mut Mesh) -> Result<()> {
+/// Checks that per-corner attributes have a value for each corner.
+fn check_corners(mesh: &Mesh) -> Result<()> {
     let count = mesh.faces.corner_positions.len();
     for (domain, values) in [(mesh.uv_domain, mesh.uvs.len()), (mesh.normal_domain, mesh.normals.len())] {
         if domain == Domain::Corner && values != count && values != 0 {
             return Err(Error::new(ErrorKind::Usage, format!("expected {count} corner values, found {values}")));
         }
     }
+    Ok(())
+}
+
+/// Reverses the winding of every face, including per-corner attributes. The first corner stays first.
+fn reverse(mesh: &mut Mesh) -> Result<()> {
     if mesh.uv_domain == Domain::Corner {
         reverse_each(&mesh.faces, mesh.uvs.to_mut()?);
         reverse_each(&mesh.faces, mesh.uv_depths.to_mut()?);
@@ -153,5 +162,29 @@ fn reverse_each<T>(faces: &Elements, values: &mut [T]) {
         if let Some([_, rest @ ..]) = values.get_mut(faces.corners(face)) {
             rest.reverse();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_transforms_leave_the_mesh_unchanged() {
+        let mesh = Mesh {
+            positions: vec![[1.0, 2.0, 3.0]; 3].into(),
+            faces: Elements {
+                offsets: vec![0, 3].into(),
+                corner_positions: vec![0, 1, 2].into(),
+                ..Elements::default()
+            },
+            uvs: vec![[0.0, 1.0]; 2].into(),
+            uv_domain: Domain::Corner,
+            ..Mesh::default()
+        };
+        let mirror = [[-1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        let mut moved = mesh.clone();
+        let error = transform(&mut moved, &mirror, &RunOptions::default()).unwrap_err();
+        assert_eq!((error.kind(), moved), (ErrorKind::Usage, mesh));
     }
 }

@@ -134,8 +134,10 @@ impl<const N: usize> CornerValues<'_, N> {
 fn of_faces<const N: usize>(offsets: &[u32], values: &[[f32; N]], threads: usize) -> Result<Vec<[f32; N]>> {
     let first = offsets.first().copied().unwrap_or(0);
     let last = offsets.last().copied().unwrap_or(0);
-    // The subtractions of offsets below would underflow if offsets decreased.
-    check(usize::from(offsets.is_sorted()), 1)?;
+    // The subtractions of offsets below would underflow.
+    if !offsets.is_sorted() {
+        return Err(Error::new(ErrorKind::Usage, "the offsets of faces decrease"));
+    }
     let mut of_corners = zeroed((last - first) as usize, "corner values")?;
     let mut rest = &mut of_corners[..];
     let pieces = values.chunks(PIECE).enumerate().map(|(piece, values)| {

@@ -171,10 +171,10 @@ impl SplatMotion {
         let rest = moved[ROTATIONS + SCALES..].iter().filter(|column| column.is_some()).count();
         let degree = HARMONICS.iter().position(|more| 3 * more == rest);
         let is_complete = moved[ROTATIONS + SCALES..].iter().take(rest).all(Option::is_some);
-        let found = || counted(rest as u64, REST_COLUMNS);
+        let rest_columns = || counted(rest as u64, REST_COLUMNS);
         let degree = degree
             .filter(|_| is_complete)
-            .ok_or_else(|| wrong(&format!("found {}; expected 0, 9, 24, 45 or 72", found())))?;
+            .ok_or_else(|| wrong(&format!("found {}; expected 0, 9, 24, 45 or 72", rest_columns())))?;
         Ok(MovingSplats { motion: self.clone(), pieces: pieces(moved)?, degree })
     }
 

@@ -139,8 +139,8 @@ fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
         LeftOut::named("left-out-media", ["medium", "media"], render.media.iter().map(class)),
     ];
     losses::note_dropped(", which mesh formats cannot store", kinds, "", warnings);
-    let kept = if moving == 1 { "transform at shutter open was" } else { "transforms at shutter open were" };
-    let reason = format!(", which mesh formats cannot store; the {kept} kept");
+    let open_transforms = if moving == 1 { "transform at shutter open was" } else { "transforms at shutter open were" };
+    let reason = format!(", which mesh formats cannot store; the {open_transforms} kept");
     let motion = LeftOut::new("left-out-motion", ["animated transform", "animated transforms"], moving as u64);
     losses::note_dropped(&reason, [motion], "", warnings);
 }

@@ -43,8 +43,11 @@ impl Near {
     fn hold(&mut self, thread: pid_t) {
         let Some(before) = Processors::from_thread(thread).zip(Processors::from_thread(0)) else { return };
         let Some(here) = before.0.current() else { return };
-        if here.assign(thread) && here.assign(0) {
+        if here.assign(thread) {
             self.held = Some(Held { thread, before: before.into() });
+            if !here.assign(0) {
+                self.spread();
+            }
         }
     }
 

@@ -78,7 +78,7 @@ pub enum Command {
     Watch(watch::WatchArgs),
     /// Generate a scene, write it, read it back, verify it and show the rates
     Demo(DemoArgs),
-    /// Load an asset at several disk speeds and compressions, and advise how to store it
+    /// Load an asset at several disk speeds and with several codecs, and advise how to store it
     Sweep(sweep::SweepArgs),
     /// Measure the maximum rates of this machine and a disk, and save them
     Limits(limits::LimitsArgs),
@@ -128,9 +128,9 @@ pub struct Everywhere {
     pub threads: Option<u16>,
     /// Memory to use, such as 256MB, 1.5GB or 512KiB
     ///
-    /// For `convert` of a single file, this is the memory of the whole process: data that does not fit is spilled to
-    /// temporary files [default: three quarters of free memory]. For other subcommands, it is the memory for buffers,
-    /// in addition to the data itself [default: 64MiB].
+    /// For `convert` of a single file on Linux, this is the memory of the whole process: data that does not fit is
+    /// spilled to temporary files [default: three quarters of free memory]. For other subcommands, it is the memory for
+    /// buffers, in addition to the data itself [default: 64MiB].
     #[arg(long, global = true, value_name = "SIZE", value_parser = values::size)]
     pub memory_limit: Option<u64>,
     /// Folder for temporary files of `convert` with limited memory [default: the folder of the output]

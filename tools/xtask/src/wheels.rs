@@ -28,8 +28,8 @@ const TARGETS: &[(&str, &str)] = if cfg!(target_os = "macos") {
     ]
 };
 
-/// Built only by name: Windows builds the wheel of a release itself, with MSVC. Shows on Linux that the package compiles
-/// for Windows and starts under Wine.
+/// Built only by name: Windows builds the wheel of a release itself, with MSVC. Shows on Linux that the package
+/// compiles for Windows.
 const WINDOWS: (&str, &str) = ("x86_64-pc-windows-gnu", "");
 
 /// Maximum size of a wheel or of the source distribution.

@@ -140,14 +140,11 @@ pub(crate) async fn bucket(location: &Location, settings: &Arc<NetworkSettings>)
 
 async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder> {
     let profile = Profile::load();
-    let setting = |variables: &[&str], key: &str| {
-        let from_environment = variables.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()));
-        from_environment.or_else(|| profile.get(key))
-    };
+    let setting = |variables: &[&str], key: &str| first_set(variables).or_else(|| profile.get(key));
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
     // Some stores do not support bulk deletion, which is not needed here.
     builder = builder.with_disable_bulk_delete(true);
-    if env::var_os("AWS_ACCESS_KEY_ID").is_none()
+    if first_set(&["AWS_ACCESS_KEY_ID"]).is_none()
         && let Some(id) = profile.get("aws_access_key_id")
         && let Some(secret) = profile.get("aws_secret_access_key")
     {
@@ -173,6 +170,11 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
     Ok(builder.with_client_options(client))
 }
 
+/// Returns the value of the first of these environment variables that is set and not empty.
+fn first_set(variables: &[&str]) -> Option<String> {
+    variables.iter().find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+}
+
 /// The settings in a profile of the AWS tools.
 #[derive(Default)]
 struct Profile(HashMap<String, String>);
@@ -180,8 +182,7 @@ struct Profile(HashMap<String, String>);
 impl Profile {
     /// Loads the selected profile. If there is none, the result is empty.
     fn load() -> Profile {
-        let name = env::var("AWS_PROFILE").or_else(|_| env::var("AWS_DEFAULT_PROFILE"));
-        let name = name.unwrap_or_else(|_| "default".into());
+        let name = first_set(&["AWS_PROFILE", "AWS_DEFAULT_PROFILE"]).unwrap_or_else(|| "default".into());
         let home = env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from);
         let file = |variable: &str, name: &str| {
             let path = env::var_os(variable).map(PathBuf::from);

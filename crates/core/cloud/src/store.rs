@@ -14,10 +14,11 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 use reqwest::header::{CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED};
 use reqwest::{Method, StatusCode};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// Maximum number of responses to combine for one range.
 const MAX_PIECES: usize = 16;
@@ -270,8 +271,9 @@ pub(crate) async fn repeat<T, F: Future<Output = Result<T, RequestFailure>>>(
 
 /// Returns a random time of up to half the pause, so that many clients do not retry simultaneously.
 fn jitter(pause: Duration) -> Duration {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    pause.mul_f64(f64::from(now.subsec_nanos() % 1000) / 2000.0)
+    // The standard library has no other source of random numbers, and clocks may advance in steps of a microsecond.
+    let random = RandomState::new().build_hasher().finish();
+    pause.mul_f64((random % 1000) as f64 / 2000.0)
 }
 
 #[cfg(test)]

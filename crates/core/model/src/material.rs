@@ -75,8 +75,8 @@ impl Material {
         self.alpha_blended.unwrap_or_else(|| is_transparent || has_map())
     }
 
-    /// Returns the maps of a kind with their indices in [`Material::maps`], the one that applies first: a later statement
-    /// of MTL replaces earlier ones. Maps without a file name are skipped.
+    /// Returns the maps of a kind with their indices in [`Material::maps`], the one that applies first: a later
+    /// statement of MTL replaces earlier ones. Maps without a file name are skipped.
     pub fn maps_of(&self, kind: MapKind) -> impl Iterator<Item = (usize, &TextureMap)> {
         let maps = self.maps.iter().enumerate().rev();
         maps.filter(move |(_, map)| map.kind == kind && !map.file.is_empty())

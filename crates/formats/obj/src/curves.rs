@@ -114,7 +114,7 @@ impl CurveBuilder {
         for word in words {
             let index = match number::i64(word) {
                 Ok(index @ 1..) if index <= count => index - 1,
-                Ok(index) if index < 0 && -index <= count => count + index,
+                Ok(index) if index < 0 && count + index >= 0 => count + index,
                 _ => return Ok(Err("indices of positions defined before it")),
             };
             try_push(&mut curve.control_points, index as u32, "a curve")?;

@@ -473,7 +473,8 @@ impl StlTextState {
         let mut loss = slot.parsed.loss;
         slot.first.iter().for_each(|triangle| loss.extend(triangle.loss));
         let bounds = || {
-            let corners = slot.parsed.facets.iter().map(|[_, corners @ ..]| Bounds::of(corners));
+            let facets = slot.first.iter().map(|triangle| &triangle.facet).chain(&slot.parsed.facets);
+            let corners = facets.map(|[_, corners @ ..]| Bounds::of(corners));
             corners.flatten().reduce(Bounds::union)
         };
         self.watch.place(precision, loss, bounds, slot.text.offset + slot.text.len() as u64)

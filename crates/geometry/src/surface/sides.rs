@@ -142,9 +142,8 @@ impl<'a> SurfaceFaces<'a> {
         let count = corners.len();
         let at = move |offset: usize| self.place(corners[offset % count]);
         let lowest = (0..count).min_by_key(|&offset| at(offset)).unwrap_or(0);
-        // Corners are taken modulo `count`, so `count - 1` steps backward by one.
-        let step = if at(lowest + 1) < at(lowest + count - 1) { 1 } else { count - 1 };
-        (0..count).map(move |offset| at(lowest + offset * step))
+        let is_forward = at(lowest + 1) < at(lowest + count - 1);
+        (0..count).map(move |offset| at(if is_forward { lowest + offset } else { lowest + count - offset }))
     }
 }
 

@@ -37,7 +37,7 @@ pub struct SweepArgs {
     /// Comma-separated rates to load at, or `unlimited` [default: 8 rates from 50 MB/s to 4 GB/s, and unlimited]
     #[arg(long, value_name = "RATE,...", value_delimiter = ',', value_parser = device)]
     pub rates: Vec<Device>,
-    /// Comma-separated compressions to try: as-is, none, gzip, zstd or lz4, with an optional level such as zstd:9
+    /// Comma-separated codecs to try: as-is, none, gzip, zstd or lz4, with an optional level such as zstd:9
     /// [default: as-is and all others, at fast levels]
     #[arg(long, value_name = "CODEC,...", value_delimiter = ',', hide_possible_values = true,
           value_parser = values::Choices::with(&["as-is", "none", "gzip", "zstd", "lz4"], storing))]

@@ -1,7 +1,7 @@
 //! Job files: TOML with the long options of `polyhaul batch` as keys.
 //!
-//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, `uv = false` for `--no-uv`, and an array
-//! for a repeated option.
+//! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, `uv = false` for `--no-uv`, and an
+//! array for a repeated option.
 //! Underscores may replace dashes; tables only group options. The options replace `--job FILE` before arguments are
 //! parsed, so workers on other machines do not need the file.
 

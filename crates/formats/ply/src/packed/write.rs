@@ -33,7 +33,7 @@ const TARGET: SplatsTarget<'static> = SplatsTarget {
     format: "compressed PLY",
     max_degree: 3,
     precision: "positions and scales to 1/2047 of the range of 256 splats (1/1023 along y), colors to 1/255 of it, \
-                opacities to 1/255, rotations to 0.0007, harmonics to 0.016",
+                opacities to 1/255, rotations to 0.0014, harmonics to 0.031",
     has_antialiasing: true,
     has_comments: true,
 };

@@ -75,12 +75,12 @@ pub(super) fn prefix(bytes: &[u8], file: &Arc<str>) -> Result<(usize, usize)> {
     Ok((size as usize, start))
 }
 
-/// Parses the text of a header, which starts at offset `start` of the file.
-pub(super) fn header(bytes: &[u8], start: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
+/// Parses the text of a header, which starts at offset `start` of a file of version `major`.
+pub(super) fn header(bytes: &[u8], major: u8, start: usize, file: &Arc<str>, limits: &Limits) -> Result<NpyHeader> {
     let text = match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        // Before version 3, the text is Latin-1.
-        Err(_) => std::borrow::Cow::Owned(names::latin1(bytes)?),
+        Ok(text) if major >= 3 || text.is_ascii() => text.into(),
+        // Before version 3, and where UTF-8 is invalid.
+        _ => std::borrow::Cow::Owned(names::latin1(bytes)?),
     };
     let malformed = |message: &str| Err(fault(file, start as u64, message));
     let entries = match parse(&text)? {

@@ -117,7 +117,7 @@ fn read_header(bytes: &Bytes<'_>, file: &Arc<str>, options: &ParseOptions<TableR
             return Err(truncated(file, (start + at) as u64, "the header"));
         }
     }
-    header(&text, start, file, &options.limits)
+    header(&text, head[MAGIC.len()], start, file, &options.limits)
 }
 
 /// Creates the error for a file that has fewer bytes than its header declares.

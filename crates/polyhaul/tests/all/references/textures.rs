@@ -122,6 +122,22 @@ fn maps_of_mtl_that_pbrt_has_not_are_counted() {
 }
 
 #[test]
+fn of_repeated_maps_the_last_applies() {
+    let folder = new_folder();
+    for name in ["a.png", "b.png"] {
+        folder.file(name, "").unwrap();
+    }
+    folder.file("a.mtl", "newmtl m\nmap_Kd a.png\nmap_Kd b.png\n").unwrap();
+    folder.file("a.obj", format!("mtllib a.mtl\nusemtl m\n{FACE}")).unwrap();
+    for name in ["a.gltf", "a.ply", "a.pbrt"] {
+        let report = convert(&folder.join("a.obj"), &folder.join(name));
+        let written = String::from_utf8_lossy(&std::fs::read(folder.join(name)).unwrap()).into_owned();
+        assert!(written.contains("b.png") && !written.contains("a.png"), "{name}: {written}");
+        assert_eq!(report.warnings.counts()["left-out-textures"], 1, "{name}");
+    }
+}
+
+#[test]
 fn names_of_included_files_are_relative_to_the_scene() {
     let folder = new_folder();
     folder.file("s/sub/t.png", "").unwrap();

@@ -96,6 +96,16 @@ fn records_are_columns() {
 }
 
 #[test]
+fn names_are_latin1_before_version_3() {
+    // The two bytes of this letter in UTF-8 are also valid Latin-1.
+    let header = "{'descr': [('\u{e9}', '|u1')], 'fortran_order': False, 'shape': (1,)}";
+    for (version, name) in [(1, "\u{c3}\u{a9}"), (2, "\u{c3}\u{a9}"), (3, "\u{e9}")] {
+        let expected = table_of(1, vec![column(name, Values::U8([7].into()))]);
+        assert_eq!(table(npy(version, header, &[7]), "x.npy"), expected, "version {version}");
+    }
+}
+
+#[test]
 fn what_is_not_read_is_refused() {
     let refused = [
         ("'<f2'", "(1,)"),

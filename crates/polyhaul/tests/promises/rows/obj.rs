@@ -174,6 +174,7 @@ fn claims() -> Vec<Sample> {
         bad("a corner of four billion", *b"v 0 0 0\nf 4000000000 1 1\n"),
         bad("a corner behind 2^32", *b"v 0 0 0\nf 4294967297 1 1\n"),
         bad("a degree of a billion", *b"v 0 0 0\ncstype bspline\ndeg 1000000000\ncurv 0 1 1 1\nend\n"),
+        bad("a far control point", format!("v 0 0 0\ncstype bspline\ndeg 1\ncurv 0 1 {} 1\nend\n", i64::MIN)),
         bad("one line", "v".repeat(1_000_000)),
     ]
 }
