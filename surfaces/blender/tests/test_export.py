@@ -1,4 +1,4 @@
-"""The bytes are those of Blender's own exporter, for scenes that nobody has seen before."""
+"""The bytes are those of Blender's own exporter, for randomly generated scenes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pairs
 import pytest
 import scenes
 
-#: Another number gives other scenes.
+#: The first seed of the scenes.
 FIRST = int(os.environ.get("POLYHAUL_SEED", "1000"))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("POLYHAUL_SCENES", "1")))
 #: How many exports are equal, and why others differ.

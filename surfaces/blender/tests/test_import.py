@@ -138,7 +138,7 @@ def test_materials_have_the_values_of_blender(empty: Any, tmp_path: Path, name: 
     np.testing.assert_allclose(values[1], values[0], atol=1e-6)
 
 
-#: Another number gives other files.
+#: The first seed of the files.
 FIRST = int(os.environ.get("POLYHAUL_SEED", "3000"))
 
 #: All options of the importers. Axes that are on one line are options, too.

@@ -100,7 +100,7 @@ class PolyhaulLoader extends Loader {
 
   /**
    * Converts an answer for three.js. A truncated file is an error. Other faults, which the loaders of three.js ignore,
-   * are reported on the console, and in `userData` of the result.
+   * are logged to the console and listed in `userData` of the result.
    */
   checked({ warnings, warningCount, ...answer }, url = '') {
     const cut = warnings.find(({ code }) => code === 'truncated');

@@ -283,5 +283,5 @@ export interface Shape {
   uses: { material: number; smooth: boolean; start: number; count: number }[];
 }
 
-/** Reads the shapes of a file as a renderer draws them: corners without indices. */
+/** Reads a file into unindexed vertex buffers, ready to render. */
 export function draw(source: Source, options?: DrawOptions): Promise<Omit<Scene, 'objects'> & { shapes: Shape[] }>;

@@ -106,7 +106,7 @@ function requireName(to) {
 }
 
 /**
- * Reads the shapes of a file as a renderer draws them: corners without indices. See three.js.
+ * Reads a file into unindexed vertex buffers, ready to render. See three.js.
  *
  * @param {number} [options.workers] the maximum number of workers for a large OBJ file: by default, the number of cores
  *   minus one, at most 4

@@ -1,4 +1,4 @@
-//! Expands a scene to what a renderer draws: shapes, and blocks of their corners without indices.
+//! Expands a scene to shapes with unindexed vertex buffers, in blocks, ready to render.
 //!
 //! In OBJ, a shape extends from one `o` or `g` statement to the next, as in three.js: the first shape also includes the
 //! elements before the first of these statements, and a shape starts with the material of the previous shape. In other

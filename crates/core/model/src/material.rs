@@ -76,10 +76,9 @@ impl Material {
     }
 
     /// Returns the maps of a kind with their indices in [`Material::maps`], the one that applies first: a later
-    /// statement of MTL replaces earlier ones. Maps without a file name are skipped.
+    /// statement of MTL replaces earlier ones.
     pub fn maps_of(&self, kind: MapKind) -> impl Iterator<Item = (usize, &TextureMap)> {
-        let maps = self.maps.iter().enumerate().rev();
-        maps.filter(move |(_, map)| map.kind == kind && !map.file.is_empty())
+        self.maps.iter().enumerate().rev().filter(move |(_, map)| map.kind == kind)
     }
 }
 

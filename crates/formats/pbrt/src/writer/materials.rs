@@ -112,13 +112,18 @@ pub(super) fn keeps_map(map: &TextureMap) -> bool {
     keeps_values && *map == written
 }
 
+/// Returns the map of a kind that applies, and its index; pbrt cannot embed an image, so it must have a file name.
+fn named_map(material: &Material, kind: MapKind) -> Option<(usize, &TextureMap)> {
+    material.maps_of(kind).find(|(_, map)| !map.file.is_empty())
+}
+
 fn is_lit(color: Option<[f32; 3]>) -> bool {
     color.is_some_and(|color| color.iter().any(|&part| part > 0.0))
 }
 
 /// Adds a material under its name, with its textures and area light.
 pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapeParameters> {
-    let map = |kind: MapKind| material.maps_of(kind).next().map(|(_, map)| map);
+    let map = |kind| named_map(material, kind).map(|(_, map)| map);
     let diffuse = color_of(&material.diffuse).map(bounded);
     let specular = color_of(&material.specular).map(bounded);
     let opacity = material.opacity.filter(|opacity| *opacity < 1.0);
@@ -191,10 +196,10 @@ pub(super) fn add(builder: &mut Builder, material: &Material) -> Result<ShapePar
 /// Returns the keywords of maps that a material of this class does not use, and the reasons.
 fn dropped(material: &Material, class: &str) -> Vec<(String, &'static str)> {
     use MapKind::{Bump, Diffuse, Displacement, Normal, Opacity, Roughness};
-    let has_bump = material.maps_of(Bump).next().is_some();
+    let has_bump = named_map(material, Bump).is_some();
     let has_coat = class == "coateddiffuse" && material.clearcoat_roughness.is_some();
     let reason = |at: usize, map: &TextureMap| {
-        let is_repeated = material.maps_of(map.kind).next().is_some_and(|(used, _)| used != at);
+        let is_repeated = named_map(material, map.kind).is_some_and(|(used, _)| used != at);
         match map.kind {
             Diffuse | Opacity if class == "dielectric" => Some(", which dielectric materials cannot use"),
             Roughness if class == "diffuse" => Some(", which diffuse materials cannot use"),

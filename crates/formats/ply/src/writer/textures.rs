@@ -24,7 +24,7 @@ pub(super) struct PlyTextures {
 fn diffuse_map(material: &Material) -> Option<&TextureMap> {
     let (_, map) = material.maps_of(MapKind::Diffuse).next()?;
     let file = &*map.file;
-    (file.trim() == file && names::remark(file) == file).then_some(map)
+    (!file.is_empty() && file.trim() == file && names::remark(file) == file).then_some(map)
 }
 
 impl PlyTextures {
