@@ -6,7 +6,7 @@
 //! does not start with an OBJ statement, is an error. The signatures are in the registry. Nothing here reads ahead or
 //! parses.
 
-use crate::foreign;
+use crate::foreign::{self, ForeignContent};
 use crate::format::{Format, HEAD_BYTES, Head};
 use crate::options::ReadOptions;
 use crate::plain::Plain;
@@ -77,7 +77,7 @@ impl Detected {
         let advice = match self.other(plain) {
             Ok(Some(other)) => self.advice(other),
             Ok(None) => match self.foreign(plain).filter(|_| error.diagnostic().hint.is_none()) {
-                Some(hint) => hint,
+                Some(content) => content.hint(),
                 None => return error,
             },
             Err(_) => return error,
@@ -88,28 +88,33 @@ impl Detected {
         }
     }
 
-    /// Warns that the bytes look like another format, if reading caused warnings.
-    pub(crate) fn note(&self, plain: &Plain, warnings: &mut Warnings) -> Result<()> {
-        if warnings.is_empty() {
+    /// Warns that the bytes look like another format, if reading caused warnings, or tables without rows: any line of
+    /// words can be the header of a table.
+    pub(crate) fn note(&self, plain: &Plain, is_rowless: bool, warnings: &mut Warnings) -> Result<()> {
+        if warnings.is_empty() && !is_rowless {
             return Ok(());
         }
-        if let Some(other) = self.other(plain)? {
-            let message = format!("read as {}, but the content looks like {}", self.format.name(), other.name());
-            let place = Place { file: plain.source().name().into(), ..Place::default() };
-            let hint = Some(format!("use `--from {}`", other.name()));
-            warnings.push("other-format", Diagnostic { place, hint, ..Diagnostic::new(message) });
-        }
+        let (looks, hint) = match self.other(plain)? {
+            Some(other) => (other.name(), format!("use `--from {}`", other.name())),
+            None => match self.foreign(plain).filter(|_| is_rowless) {
+                Some(ForeignContent { name, remedy, .. }) => (*name, (*remedy).to_owned()),
+                None => return Ok(()),
+            },
+        };
+        let message = format!("read as {}, but the content looks like {looks}", self.format.name());
+        let place = Place { file: plain.source().name().into(), ..Place::default() };
+        warnings.push("other-format", Diagnostic { place, hint: Some(hint), ..Diagnostic::new(message) });
         Ok(())
     }
 
-    /// Returns a hint if the bytes are of a known but unsupported format.
-    fn foreign(&self, plain: &Plain) -> Option<String> {
+    /// Returns the known but unsupported kind of the content, if the first bytes show it.
+    fn foreign(&self, plain: &Plain) -> Option<&'static ForeignContent> {
         if let Looks::Known(_) = self.looks {
-            return foreign::hint(&self.head);
+            return foreign::recognize(&self.head);
         }
         let mut head = [0; FEW_BYTES];
         let count = plain.peek(&mut head).ok()?;
-        foreign::hint(head.get(..count)?)
+        foreign::recognize(head.get(..count)?)
     }
 
     fn advice(&self, other: Format) -> String {
@@ -152,7 +157,7 @@ fn of_content(head: &[u8], size: Option<u64>, path: Option<&Path>, name: &str) -
         Some(extension) => format!("cannot infer the format{of_what}: unknown extension `{extension}`, and {why}"),
         None => format!("cannot infer the format{of_what}: {why}"),
     };
-    let hint = foreign::hint(head).unwrap_or_else(|| {
+    let hint = foreign::recognize(head).map(ForeignContent::hint).unwrap_or_else(|| {
         let formats = Format::ALL.map(Format::name).join(", ");
         format!("specify the format with `--from FORMAT`, or `format` in the API: {formats}")
     });

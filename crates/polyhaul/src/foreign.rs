@@ -1,14 +1,14 @@
 //! Recognizes unsupported files, for the hint of an error.
 //!
 //! Signatures have at most eight bytes, which are also available for streams. The signature of tar archives is at
-//! offset 257, so such archives are recognized only if the format is detected by content. Called only after an error:
-//! no file is rejected because of its signature.
+//! offset 257, so such archives are recognized only if the format is detected by content. Called only after an error, or
+//! for a table without rows: no file is rejected because of its signature.
 
 /// A kind of content: its signatures, its name, and the remedy.
-struct ForeignContent {
+pub(crate) struct ForeignContent {
     starts: &'static [&'static [u8]],
-    name: &'static str,
-    remedy: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) remedy: &'static str,
 }
 
 const CONVERT: &str = "export it as glTF, OBJ or PLY from a program that reads it";
@@ -17,15 +17,16 @@ const DOWNLOAD: &str = "the server may have sent an error instead of the file: d
 const EXTRACT: &str = "extract it first";
 const DECOMPRESS: &str = "decompress it first, or use gzip, zstd or lz4";
 /// Offset and signature of a tar archive.
-const TAR: (usize, &[u8]) = (257, b"ustar");
+const TAR_START: (usize, &[u8]) = (257, b"ustar");
+static TAR: ForeignContent = content(&[], "a tar archive", EXTRACT);
 
 /// Contents that commonly replace a file by mistake or have a wrong extension. Letters match in any case.
-const CONTENTS: [ForeignContent; 22] = [
+static CONTENTS: [ForeignContent; 22] = [
     content(&[b"version "], "a Git LFS pointer", "fetch the file itself with `git lfs pull`"),
     content(&[b"<!doctyp", b"<html", b"<head", b"<body"], "a web page", DOWNLOAD),
     content(&[b"<error"], "an error message in XML", DOWNLOAD),
     content(&[b"{\"error", b"{\"messa", b"{\"code", b"{\"statu"], "an error message in JSON", DOWNLOAD),
-    content(&[b"<collada", b"<?xml"], "an XML document, such as COLLADA or X3D", CONVERT),
+    content(&[b"<collada", b"<?xml"], "an XML document, such as COLLADA, X3D or an error of a server", CONVERT),
     content(&[b"kaydara ", b"; fbx"], "FBX", CONVERT),
     content(&[b"blender"], "a Blender file", CONVERT),
     content(&[b"pxr-usdc", b"#usda"], "USD", CONVERT),
@@ -49,15 +50,20 @@ const fn content(starts: &'static [&'static [u8]], name: &'static str, remedy: &
     ForeignContent { starts, name, remedy }
 }
 
-/// Returns a hint about content that starts with `head`, if the content is recognized.
-pub(crate) fn hint(head: &[u8]) -> Option<String> {
-    if head.get(TAR.0..).is_some_and(|rest| rest.starts_with(TAR.1)) {
-        return Some(format!("the content looks like a tar archive: {EXTRACT}"));
+impl ForeignContent {
+    pub(crate) fn hint(&self) -> String {
+        format!("the content looks like {}: {}", self.name, self.remedy)
+    }
+}
+
+/// Returns the kind of content that starts with `head`, if it is recognized.
+pub(crate) fn recognize(head: &[u8]) -> Option<&'static ForeignContent> {
+    if head.get(TAR_START.0..).is_some_and(|rest| rest.starts_with(TAR_START.1)) {
+        return Some(&TAR);
     }
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
     let is_start = |start: &&[u8]| text.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start));
-    let content = CONTENTS.iter().find(|content| content.starts.iter().any(is_start))?;
-    Some(format!("the content looks like {}: {}", content.name, content.remedy))
+    CONTENTS.iter().find(|content| content.starts.iter().any(is_start))
 }
 
 #[cfg(test)]
@@ -78,11 +84,11 @@ mod tests {
             (b"\xfd7zXZ\0\0\x04", "xz"),
             (&[b"a.obj", &[0; 252][..], b"ustar\x0000"].concat(), "a tar archive"),
         ] {
-            let hint = hint(head).unwrap();
+            let hint = recognize(head).unwrap().hint();
             assert!(hint.starts_with(&format!("the content looks like {name}: ")), "{hint}");
         }
         for head in ["v 0 0 0\n", "", "ply\n", "versions\n", "{}", "# vt 1 2", "\0\0\0\0"] {
-            assert_eq!(hint(head.as_bytes()), None, "{head}");
+            assert!(recognize(head.as_bytes()).is_none(), "{head}");
         }
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct ReadJob<'a> {
     pub(crate) read_mesh: ReadMesh,
     pub(crate) report: &'a mut Report,
     pub(crate) details: ReadDetails,
+    /// Whether tables were read, but no row.
+    pub(crate) is_rowless: bool,
 }
 
 /// Secondary results of reading.

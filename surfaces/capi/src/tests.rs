@@ -147,8 +147,10 @@ fn meshes_go_through_every_format() {
     let ply = converted(OBJ, c"a.obj", c"a.ply", &plain);
     for to in [c"b.stl", c"b.off", c"b.glb", c"b.obj", c"b.ply"] {
         let bytes = converted(&ply, c"a.ply", to, &plain);
-        assert!(!converted(&bytes, to, c"c.ply", &plain).is_empty());
-        assert!(!converted(&bytes, to, c"c.obj", &plain).is_empty());
+        // A conversion takes a minute in Miri.
+        for back in if cfg!(miri) { &[c"c.ply"][..] } else { &[c"c.ply", c"c.obj"] } {
+            assert!(!converted(&bytes, to, back, &plain).is_empty());
+        }
     }
     let options = options(&[(c"threads", c"3"), (c"ascii", c"true")]);
     for to in [c"b.ply", c"b.stl"] {

@@ -111,7 +111,9 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
             Ok(Content::Scene(scene))
         }
         ContentShape::Tables => {
-            readers.tables.ok_or_else(|| no_tables("can be read as tables"))?(job).map(Content::Tables)
+            let tables = readers.tables.ok_or_else(|| no_tables("can be read as tables"))?(job)?;
+            job.is_rowless = tables.tables.iter().all(|table| table.row_count == 0);
+            Ok(Content::Tables(tables))
         }
     }
 }
@@ -240,10 +242,11 @@ fn read_plain<T>(
         input.stop_recording();
     }
     let details = ReadDetails::default();
-    let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details };
+    let mut job = ReadJob { plain, near, format, options, read_mesh, report: &mut report, details, is_rowless: false };
     match read(&mut job) {
         Ok(content) => {
-            detected.note(plain, &mut report.warnings)?;
+            let is_rowless = job.is_rowless;
+            detected.note(plain, is_rowless, &mut report.warnings)?;
             Ok((content, report))
         }
         Err(error) => match error.kind() {

@@ -260,3 +260,17 @@ fn a_quote_that_nothing_closes_is_an_error_at_its_place() {
         assert_eq!(error.kind(), ErrorKind::Malformed);
     }
 }
+
+#[test]
+fn other_content_without_rows_is_named() {
+    let contents = [(r#"{"error":"not found"}"#, "JSON"), ("<html><body>404</body></html>\n", "a web page")];
+    for (text, name) in contents {
+        let report = load(text.as_bytes(), "x.csv", options()).unwrap().report;
+        let said: Vec<_> = report.warnings.kept().iter().map(|warning| &*warning.diagnostic.message).collect();
+        assert!(said.len() == 1 && said[0].contains(name), "{said:?}");
+    }
+    assert!(
+        load(&b"version x,y\n"[..], "x.csv", options()).unwrap().report.warnings.counts().contains_key("other-format")
+    );
+    assert!(load(&b"x,y\n"[..], "x.csv", options()).unwrap().report.warnings.is_empty());
+}
