@@ -79,7 +79,7 @@ fn domains(mesh: &Mesh) -> Option<String> {
         Domain::Face => count == faces,
     };
     for (what, domain, count) in
-        [("uv", mesh.uv_domain, mesh.uvs.len()), ("normal", mesh.normal_domain, mesh.normals.len())]
+        [("UV", mesh.uv_domain, mesh.uvs.len()), ("normal", mesh.normal_domain, mesh.normals.len())]
     {
         if count > 0 && !fits(domain, count) {
             return Some(format!("found {count} {what}s, expected one per {}", domain_name(domain)));
@@ -127,7 +127,7 @@ fn sizes(mesh: &Mesh) -> Option<String> {
     if !fits(mesh.position_weights.len(), positions) || !fits(mesh.colors.len(), positions) {
         return Some("expected one weight and one color per position".into());
     }
-    (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per uv".into())
+    (!fits(mesh.uv_depths.len(), uvs)).then(|| "expected one depth per UV".into())
 }
 
 /// Checks that offsets ascend from 0 to the number of corners, that each element has at least `min_corners` corners,
@@ -161,7 +161,7 @@ fn offsets(
     }
     let streams = [elements.corner_uvs.len(), elements.corner_normals.len()];
     let fits = streams.iter().all(|&size| size == 0 || size == corners);
-    Ok((!fits).then(|| format!("expected one uv and one normal index per {kind} corner")))
+    Ok((!fits).then(|| format!("expected one UV and one normal index per {kind} corner")))
 }
 
 /// Returns whether all indices are below `count`, or [`NONE`] if `may_miss`.

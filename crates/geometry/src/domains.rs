@@ -57,7 +57,7 @@ pub(super) fn index_cut_attributes(mesh: &mut Mesh, merging: Option<&RunOptions>
 fn index_unless(mesh: &mut Mesh, stays: impl Fn(Domain) -> bool, merging: Option<&RunOptions>) -> Result<()> {
     let positions = mesh.positions.len();
     if !stays(mesh.uv_domain) {
-        let uvs = DomainValues { values: &mesh.uvs, domain: mesh.uv_domain, noun: "uv" };
+        let uvs = DomainValues { values: &mesh.uvs, domain: mesh.uv_domain, noun: "UV" };
         // Equal uvs may differ in their third coordinate.
         let merging = merging.filter(|_| mesh.uv_depths.is_empty());
         if let Some(stream) = uvs.stream(&mesh.faces, positions, merging)? {

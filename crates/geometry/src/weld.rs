@@ -181,7 +181,7 @@ impl<'a> WeldCorners<'a> {
     /// the first such index.
     fn check(&self, chunk: std::ops::Range<usize>) -> Result<()> {
         let streams = [self.positions, self.uvs, self.normals];
-        let named = streams.into_iter().zip(self.counts).zip(["position", "uv", "normal"]);
+        let named = streams.into_iter().zip(self.counts).zip(["position", "UV", "normal"]);
         for ((stream, count), what) in named {
             let part = stream.get(chunk.clone()).unwrap_or(&[]);
             // Where NONE is allowed, the shift wraps it to 0 and increments all other indices, so that one maximum
@@ -583,7 +583,7 @@ mod tests {
         for (which, corner, value, what) in [
             (0, 66_000, 20_000, "corner 66000 has position 20000, but the mesh has 20000 positions"),
             (0, 0, NONE, "corner 0 has position NONE, but the mesh has 20000 positions"),
-            (1, 40_000, 5_000, "corner 40000 has uv 5000, but the mesh has 5000 uvs"),
+            (1, 40_000, 5_000, "corner 40000 has UV 5000, but the mesh has 5000 UVs"),
             (2, 40_001, NONE - 1, "corner 40001 has normal 4294967294, but the mesh has 300 normals"),
         ] {
             for threads in [1, 2, 3, 7, 64] {

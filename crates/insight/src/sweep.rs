@@ -242,7 +242,7 @@ impl Sweep {
         let note = if is_all && is_mixed { " (partly predicted)" } else { "" };
         if choices.iter().all(|choice| choice.1 == first) {
             return Some(match first {
-                0 => format!("keep it as is: no other codec is 5 % faster at any of {rates}{note}"),
+                0 => format!("keep it as is: no other codec is 5% faster at any of {rates}{note}"),
                 _ => format!("store it as {} at all of {rates}{note}", self.named(first)),
             });
         }
@@ -253,15 +253,14 @@ impl Sweep {
             });
             between.map_or(((slow + fast) / 2.0).exp(), |crossing| crossing.rate)
         };
-        let mut text = String::from("store it");
+        let mut parts = Vec::new();
         for (index, pair) in choices.windows(2).filter(|pair| pair[0].1 != pair[1].1).enumerate() {
             let until = rate(two_digits(border(pair[0], pair[1])));
             let below = if index == 0 { "below" } else { "up to" };
-            // Writing to a string cannot fail.
-            let _ = write!(text, " as {} {below} {until},", self.named(pair[0].1));
+            parts.push(format!("as {} {below} {until}", self.named(pair[0].1)));
         }
         let last = choices.last().map_or(first, |choice| choice.1);
-        Some(text + &format!(" as {} above{note}", self.named(last)))
+        Some(format!("store it {} and as {} above that{note}", parts.join(", "), self.named(last)))
     }
 
     /// Name of a variant as used in advice: `as is` becomes `is`, since `as` precedes it.
@@ -376,7 +375,7 @@ mod tests {
             (crossing.rate / 666.7e6 - 1.0).abs() < 0.001 && (crossing.seconds - 1.5).abs() < 0.001,
             "{crossing:?}"
         );
-        assert_eq!(sweep.advice(2), ["store it as zstd below 670 MB/s, as is above"]);
+        assert_eq!(sweep.advice(2), ["store it as zstd below 670 MB/s and as is above that"]);
         assert!(sweep.advice(3).is_empty() && sweep.crossings(3).is_empty());
     }
 
@@ -388,19 +387,19 @@ mod tests {
             ["store it as zstd at all of these rates", "in the page cache, it loads fastest as is"]
         );
         let fast = sample(&[2_000_000_000, 4_000_000_000]);
-        assert_eq!(fast.advice(2), ["keep it as is: no other codec is 5 % faster at any of these rates"]);
+        assert_eq!(fast.advice(2), ["keep it as is: no other codec is 5% faster at any of these rates"]);
     }
 
     #[test]
     fn noise_is_no_advice_and_no_crossing() {
         let mut sweep = sample(&[50_000_000, 500_000_000, 4_000_000_000]);
         for (index, cell) in sweep.cells.iter_mut().enumerate() {
-            // Equally fast within 4 %, alternating.
+            // Equally fast within 4%, alternating.
             let seconds = if index % 4 == 0 || index % 4 == 3 { 1.0 } else { 1.04 };
             cell.measured = Times::from_seconds(vec![seconds]);
         }
         assert!(sweep.crossings(2).is_empty());
-        assert_eq!(sweep.advice(2), ["keep it as is: no other codec is 5 % faster at any of these rates"]);
+        assert_eq!(sweep.advice(2), ["keep it as is: no other codec is 5% faster at any of these rates"]);
     }
 
     #[test]
@@ -445,7 +444,7 @@ mod tests {
         };
         sweep.cells.extend([disk(0, 5.0), disk(1, 1.5)]);
         let advice = [
-            "keep it as is: no other codec is 5 % faster at any of these rates",
+            "keep it as is: no other codec is 5% faster at any of these rates",
             "in the page cache, it loads fastest as zstd",
             "on this disk, it loads fastest as zstd",
         ];

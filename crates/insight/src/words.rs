@@ -73,13 +73,13 @@ pub(super) fn seconds(value: f64) -> String {
     time((value * 1e9).max(0.0) as u64)
 }
 
-/// Formats a fraction as a percentage: `62 %`.
+/// Formats a fraction as a percentage: `62%`.
 pub(super) fn share(value: f64) -> String {
     let percent = 100.0 * value;
     match percent {
-        _ if percent > 0.0 && percent < 0.05 => "< 0.1 %".to_owned(),
-        _ if percent > 0.0 && percent < 0.95 => format!("{percent:.1} %"),
-        _ => format!("{percent:.0} %"),
+        _ if percent > 0.0 && percent < 0.05 => "< 0.1%".to_owned(),
+        _ if percent > 0.0 && percent < 0.95 => format!("{percent:.1}%"),
+        _ => format!("{percent:.0}%"),
     }
 }
 
@@ -157,8 +157,8 @@ mod tests {
             ["999 ns", "12 µs", "340 ms", "2.51 s"]
         );
         assert_eq!([time(999_999), time(999_999_999), time(u64::MAX)], ["1 ms", "1 s", "18,446,744,074 s"]);
-        assert_eq!([share(0.0), share(0.004), share(0.62), share(1.0)], ["0 %", "0.4 %", "62 %", "100 %"]);
-        assert_eq!([share(0.0004), share(0.0006)], ["< 0.1 %", "0.1 %"]);
+        assert_eq!([share(0.0), share(0.004), share(0.62), share(1.0)], ["0%", "0.4%", "62%", "100%"]);
+        assert_eq!([share(0.0004), share(0.0006)], ["< 0.1%", "0.1%"]);
     }
 
     #[test]

@@ -95,13 +95,13 @@ impl Detected {
             return Ok(());
         }
         let (looks, hint) = match self.other(plain)? {
-            Some(other) => (other.name(), format!("use `--from {}`", other.name())),
+            Some(other) => (other.title(), format!("use `--from {}`", other.name())),
             None => match self.foreign(plain).filter(|_| is_rowless) {
                 Some(ForeignContent { name, remedy, .. }) => (*name, (*remedy).to_owned()),
                 None => return Ok(()),
             },
         };
-        let message = format!("read as {}, but the content looks like {looks}", self.format.name());
+        let message = format!("read as {}, but the content looks like {looks}", self.format.title());
         let place = Place { file: plain.source().name().into(), ..Place::default() };
         warnings.push("other-format", Diagnostic { place, hint: Some(hint), ..Diagnostic::new(message) });
         Ok(())
@@ -118,9 +118,8 @@ impl Detected {
     }
 
     fn advice(&self, other: Format) -> String {
-        let was = self.format.name();
-        let looks = other.name();
-        format!("the content looks like {looks} but was read as {was}: use `--from {looks}`")
+        let was = self.format.title();
+        format!("the content looks like {} but was read as {was}: use `--from {}`", other.title(), other.name())
     }
 }
 

@@ -139,7 +139,7 @@ fn a_square_from_the_front_is_where_it_should_be() {
     let picture = draw(Style::Normals);
     assert_eq!(pixel(&picture, 80, 60), [128, 128, 255, 255]);
     assert_eq!(pixel(&picture, 2, 2), [0; 4]);
-    // 92 % of the height, and as wide.
+    // 92% of the height, and as wide.
     let covered: f64 = bytes(&picture).chunks(4).map(|pixel| f64::from(pixel[3]) / 255.0).sum();
     assert!((covered - 110.4 * 110.4).abs() < 0.01 * covered, "{covered}");
     let both = draw(Style::Shaded);

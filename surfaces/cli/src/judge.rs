@@ -25,7 +25,7 @@ pub fn words(of: &str, verdict: &Verdict, verbose: bool) -> String {
     let mut text = format!("{of}{verdict}\n");
     if verdict.is_telling() {
         for (bound, percent) in verdict.percents() {
-            text.push_str(&format!("  {percent:>4} %  {}\n", bound.words()));
+            text.push_str(&format!("  {percent:>4}%  {}\n", bound.words()));
         }
     }
     verdict.advice.iter().for_each(|advice| text.push_str(&format!("  {}\n", human::safe(advice))));

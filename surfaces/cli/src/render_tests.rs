@@ -177,10 +177,10 @@ fn a_message_that_covers_all_of_its_kind_is_not_summed_up_again() {
 #[test]
 fn notes_are_shown_as_notes() {
     let mut log = Warnings::for_target("stl");
-    log.push_many("left-out-uvs", 14, Diagnostic::new("14 uvs dropped"));
+    log.push_many("left-out-uvs", 14, Diagnostic::new("14 UVs dropped"));
     (0..5).for_each(|_| log.push("left-out-names", Diagnostic::new("a name")));
     let text = plain(&warnings(&log, WarningsShown::Summary, None));
-    assert!(text.starts_with("note[left-out-uvs]: 14 uvs dropped\nnote[left-out-names]: a name\n"), "{text}");
+    assert!(text.starts_with("note[left-out-uvs]: 14 UVs dropped\nnote[left-out-names]: a name\n"), "{text}");
     assert!(text.contains("\nnote: 2 more dropped names\n"), "{text}");
 }
 

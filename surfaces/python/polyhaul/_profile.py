@@ -213,7 +213,7 @@ def _table(phases: Mapping[str, float]) -> str:
     """Return the phases and their shares as an HTML table."""
     total = sum(phases.values()) or 1.0
     rows = (
-        f"<tr><th>{html.escape(name)}</th><td>{seconds:.3f}</td><td>{100 * seconds / total:.0f} %</td></tr>"
+        f"<tr><th>{html.escape(name)}</th><td>{seconds:.3f}</td><td>{100 * seconds / total:.0f}%</td></tr>"
         for name, seconds in phases.items()
     )
     return f"<table><tr><th>phase</th><th>seconds (all threads)</th><th>share</th></tr>{''.join(rows)}</table>"

@@ -354,8 +354,8 @@ impl Complete {
 
     /// Puts outputs that belong together in place, in order. The last output must be the one that refers to the others.
     ///
-    /// The last one is therefore never new while another one is old. If a rename fails, files that did not exist before
-    /// are removed; files already replaced stay new. Durable files survive a power failure in this order too.
+    /// The last one is therefore never new while another one is old. If a rename fails, newly created files are
+    /// removed; files already replaced keep their new content. Durable files survive a power failure in this order too.
     ///
     /// # Errors
     /// As for [`Sink::finish`], with the index of the output that failed.

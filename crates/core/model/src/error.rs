@@ -234,6 +234,12 @@ pub fn limit_hint(name: &str) -> String {
     format!("raise the limit `{name}`")
 }
 
+/// Returns the hint to raise the limit `elements` from `limit`. Returns `None` if `limit` is already the largest value
+/// that 32-bit indices allow.
+pub fn elements_hint(limit: u64) -> Option<String> {
+    (limit < u64::from(u32::MAX) - 1).then(|| limit_hint("elements") + " (at most 2^32 - 2)")
+}
+
 /// Creates an error of kind `Malformed` at a byte offset in a binary file.
 pub fn fault(file: &Arc<str>, offset: u64, message: impl Into<String>) -> Error {
     Diagnostic::at(file, offset, message).into_error(ErrorKind::Malformed)
@@ -412,5 +418,12 @@ mod tests {
         assert_eq!(Place { line: None, ..place }.to_string(), "a\u{fffd}.obj: byte 90");
         let diagnostic = Diagnostic { expected: Some("3 numbers".into()), ..Diagnostic::new("2 numbers") };
         assert_eq!(diagnostic.into_error(ErrorKind::Malformed).to_string(), "2 numbers; expected 3 numbers");
+    }
+
+    #[test]
+    fn a_limit_that_cannot_be_raised_has_no_hint() {
+        let max = u64::from(u32::MAX) - 1;
+        assert_eq!(elements_hint(max - 1).as_deref(), Some("raise the limit `elements` (at most 2^32 - 2)"));
+        assert_eq!([max, u64::MAX].map(elements_hint), [None, None]);
     }
 }

@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn severities_follow_the_target() {
         let mut log = Warnings::for_target("stl");
-        log.push_many("left-out-uvs", 14, Diagnostic::new("14 uvs dropped"));
+        log.push_many("left-out-uvs", 14, Diagnostic::new("14 UVs dropped"));
         log.push_as("rounded", Severity::Loss, Diagnostic::new("rounded by 1 m"));
         log.push_as("rounded", Severity::Note, Diagnostic::new("rounded by 1 nm"));
         log.count("left-out-uvs", 2);
@@ -347,7 +347,7 @@ mod tests {
         let error = whole.refuse_losses(true).unwrap_err();
         assert_eq!(error.diagnostic().message, "rounded by 1 m");
         let error = whole.refuse_losses(Strict::All).unwrap_err();
-        assert_eq!(error.diagnostic().message, "14 uvs dropped (also rounded: 2)");
+        assert_eq!(error.diagnostic().message, "14 UVs dropped (also rounded: 2)");
         let allow = KindSet::parse("rounded").unwrap();
         whole.refuse_losses(Strictness { level: Strict::Losses, allow }).unwrap();
     }

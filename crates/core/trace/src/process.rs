@@ -71,7 +71,7 @@ mod system {
         bytes.get(..count).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(read).unwrap_or_default()
     }
 
-    /// Returns the number of threads waiting in a futex, and the total number of threads.
+    /// Returns the number of threads waiting on a futex, and the total number of threads.
     fn threads() -> [u32; 2] {
         let futex = format!("{} ", libc::SYS_futex);
         let waits = |path: std::path::PathBuf| {

@@ -4,7 +4,7 @@
 //! each kind have messages.
 
 use polyhaul_geometry::losses::LeftOut;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, elements_hint, limit_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::names::MAX_LISTED;
 use polyhaul_model::warnings::{Warnings, counted};
@@ -24,7 +24,8 @@ pub(crate) fn unsupported(message: impl Into<String>) -> Error {
 /// the scene`.
 pub(crate) fn over_limit(what: &str, limit: u64, name: &str) -> Error {
     let message = format!("{what} exceed the limit `{name}` ({limit})");
-    Error::new(ErrorKind::Limit, message).with_hint(limit_hint(name))
+    let hint = if name == "elements" { elements_hint(limit) } else { Some(limit_hint(name)) };
+    Diagnostic { hint, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit)
 }
 
 /// Warnings of a file.

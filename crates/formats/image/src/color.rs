@@ -118,7 +118,7 @@ pub(crate) fn keep(
     let names = [dropped, unused].concat();
     if !names.is_empty() {
         let message =
-            format!("the color space of the file is not applied: {}; colors are kept as stored", names.join(", "));
+            format!("the file's color description is not applied ({}); colors are kept as stored", names.join(", "));
         warnings.note_dropped(faults, "changed-color-space", 1, Diagnostic::of_file(file, message))?;
     }
     image.profile = profile;

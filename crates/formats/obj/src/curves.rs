@@ -4,7 +4,7 @@
 
 use super::ordered::OrderedStatement;
 use super::parsed::EventKind;
-use polyhaul_model::error::{Diagnostic, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, elements_hint, try_push};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Counts, Curve};
 use polyhaul_pipeline::options::ParseOptions;
@@ -145,7 +145,7 @@ impl CurveBuilder {
             Some(_) if u64::from(self.len()) >= statement.limits().elements => {
                 let limit = statement.limits().elements;
                 let what = statement.diagnostic(format!("more curves than the limit `elements` ({limit})"), None);
-                Err(what.into_error(ErrorKind::Limit).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+                Err(Diagnostic { hint: elements_hint(limit), ..what }.into_error(ErrorKind::Limit))
             }
             Some(curve) => {
                 try_push(&mut self.curves, Curve { at: begun, ..curve }, "a curve")?;

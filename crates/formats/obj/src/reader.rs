@@ -14,7 +14,9 @@ use super::repair::{self, SkippedLines};
 use super::suspects::{self, Suspects};
 use super::tokens::ObjChunkText;
 use polyhaul_bytes::DecodeAhead;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint, planted, try_push, try_string};
+use polyhaul_model::error::{
+    Diagnostic, Error, ErrorKind, Place, Result, elements_hint, limit_hint, planted, try_push, try_string,
+};
 use polyhaul_model::warnings::{Warnings, Weight, counted};
 use polyhaul_model::{Axes, Bounds, Counts, Mesh, NONE, Scene};
 use polyhaul_pipeline::attempt::Attempt;
@@ -98,7 +100,7 @@ struct ObjState {
 struct Excess {
     offset: u32,
     message: String,
-    hint: String,
+    hint: Option<String>,
 }
 
 /// Reads OBJ text. Faults are errors or warnings, depending on `options`.
@@ -310,14 +312,14 @@ impl ObjJob<'_, '_> {
             return Some(Excess {
                 offset: suspects::find_excess(text, broken, state.counts, limit),
                 message: format!("more elements of one kind than the limit `elements` ({limit})"),
-                hint: limit_hint("elements") + " (at most 2^32 - 2)",
+                hint: elements_hint(limit),
             });
         }
         let line_bytes = self.chunks.line_bytes();
         slot.text.too_long.then(|| Excess {
             offset: text.len() as u32,
             message: format!("line is longer than the limit `line_bytes` ({line_bytes} bytes)"),
-            hint: limit_hint("line_bytes") + " (at most 1 GiB)",
+            hint: Some(limit_hint("line_bytes") + " (at most 1 GiB)"),
         })
     }
 }
@@ -349,8 +351,7 @@ impl ObjState {
         match excess {
             Some(Excess { offset, message, hint }) => {
                 let place = placer.place(offset);
-                let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-                Err(error.with_hint(hint))
+                Err(Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit))
             }
             None => Ok(()),
         }

@@ -4,7 +4,7 @@
 //! formatted. `rows` finds flaws.
 
 use super::header::OffHeader;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, elements_hint, try_push};
 use polyhaul_model::limits::FaultPolicy;
 use polyhaul_model::warnings::{KEPT, Warnings, counted};
 
@@ -128,9 +128,11 @@ impl OffFlaw {
         match &self.what {
             OffFault::Wrong(said) => with(said.0.clone(), expected(&said.1)),
             OffFault::Skipped(said) => with(format!("skipped a row: {}", said.0), expected(&said.1)),
-            OffFault::Corners(limit) => Diagnostic::new(format!(
-                "up to face {row}, the faces have more corners than the limit `elements` ({limit})"
-            )),
+            OffFault::Corners(limit) => {
+                let message =
+                    format!("up to face {row}, the faces have more corners than the limit `elements` ({limit})");
+                Diagnostic { hint: elements_hint(*limit), ..Diagnostic::new(message) }
+            }
             OffFault::Index(index) => {
                 let message = format!("face {row}: vertex {index} does not exist");
                 match header.vertices {
@@ -163,7 +165,7 @@ impl OffFlaw {
     pub(super) fn file(&self, said: Diagnostic, faults: FaultPolicy, warnings: &mut Warnings) -> Result<()> {
         match self.what {
             OffFault::Wrong(_) => Err(said.into_error(ErrorKind::Malformed)),
-            OffFault::Corners(_) => Err(too_many(said)),
+            OffFault::Corners(_) => Err(said.into_error(ErrorKind::Limit)),
             OffFault::Index(_) | OffFault::Skipped(_) => warnings.broken(faults, self.what.code(), said),
             OffFault::Color => warnings.note_dropped(faults, self.what.code(), 1, said),
             OffFault::Short | OffFault::Decimal(_) | OffFault::Extra { .. } | OffFault::Data => {
@@ -171,8 +173,4 @@ impl OffFlaw {
             }
         }
     }
-}
-
-fn too_many(said: Diagnostic) -> Error {
-    said.into_error(ErrorKind::Limit).with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
 }

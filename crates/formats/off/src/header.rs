@@ -3,7 +3,9 @@
 //! Processes chunks of text in order, line by line, up to the first row. `rows` continues from there.
 
 use super::lines;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::error::{
+    Diagnostic, Error, ErrorKind, Excerpt, Place, Result, elements_hint, limit_hint, try_push, try_string,
+};
 use polyhaul_model::names;
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{NONE, Scene};
@@ -337,8 +339,8 @@ impl HeaderLine<'_> {
         let limit = options.limits.elements.min(u64::from(NONE) - 1);
         if count > limit {
             let message = format!("more {what} than the limit `elements` ({limit})");
-            let error = self.diagnostic(word, message).into_error(ErrorKind::Limit);
-            return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
+            let diagnostic = Diagnostic { hint: elements_hint(limit), ..self.diagnostic(word, message) };
+            return Err(diagnostic.into_error(ErrorKind::Limit));
         }
         Ok(count)
     }

@@ -16,9 +16,11 @@
 //! Checks everything that does not require the rows. Never reserves memory for a declared count.
 
 use polyhaul_model::Scalar;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint, try_push, try_string};
+use polyhaul_model::error::{
+    Diagnostic, Error, ErrorKind, Excerpt, Place, Result, elements_hint, limit_hint, try_push, try_string,
+};
 use polyhaul_model::names;
-use polyhaul_model::warnings::{Warnings, counted};
+use polyhaul_model::warnings::Warnings;
 use polyhaul_pipeline::options::ParseOptions;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -389,8 +391,8 @@ impl<'a> PlyParser<'a> {
         let limit = self.options.limits.elements.min(u64::from(u32::MAX) - 1);
         if rows > limit {
             let message = format!("more rows than the limit `elements` ({limit})");
-            let error = line.diagnostic(count, message, None).into_error(ErrorKind::Limit);
-            return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
+            let diagnostic = Diagnostic { hint: elements_hint(limit), ..line.diagnostic(count, message, None) };
+            return Err(diagnostic.into_error(ErrorKind::Limit));
         }
         self.check_last(line)?;
         unique(&mut self.element_names, line, word.clone(), &name, "element")?;
@@ -453,8 +455,9 @@ impl<'a> PlyParser<'a> {
         match self.elements.last() {
             Some(last) if last.properties.is_empty() && last.count > 0 => {
                 let name = names::shown(&last.name);
-                let rows = counted(last.count, ["row", "rows"]);
-                let message = format!("the element `{name}` has {rows} but no properties");
+                // A number that the file declares has no separators.
+                let rows = if last.count == 1 { "row" } else { "rows" };
+                let message = format!("the element `{name}` has {} {rows} but no properties", last.count);
                 Err(line.error(0..line.bytes.len(), message, "`property`"))
             }
             _ => Ok(()),

@@ -5,7 +5,7 @@ use super::delivery::PlyPieces;
 use super::header::Element;
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, limit_hint};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, elements_hint, limit_hint};
 use polyhaul_model::names;
 use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::options::ParseOptions;
@@ -117,8 +117,8 @@ impl PlyRowsTarget<'_> {
         let name = names::shown(&self.element.name);
         let message =
             format!("up to row {row}, the lists of `{name}` have more values than the limit `elements` ({limit})");
-        let error = Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit);
-        error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
+        let hint = elements_hint(limit);
+        Diagnostic { place, hint, ..Diagnostic::new(message) }.into_error(ErrorKind::Limit)
     }
 
     /// Error for a row longer than the limit.

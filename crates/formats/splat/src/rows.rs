@@ -15,7 +15,7 @@ use crate::SplatsFound;
 use crate::pages::{RecordStream, byte, write_streams};
 use crate::records::{RecordReader, resize_column};
 use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, limit_hint, planted};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, elements_hint, planted};
 use polyhaul_model::splats::{
     SplatColumns, Splats, color_of, harmonic_of, log_of, logit_of, opacity_of, unit_quaternion,
 };
@@ -91,7 +91,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
 
 fn too_many(limit: u64) -> Error {
     let message = format!("more splats than the limit `elements` ({limit})");
-    Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)")
+    Diagnostic { hint: elements_hint(limit), ..Diagnostic::new(message) }.into_error(ErrorKind::Limit)
 }
 
 /// Resizes every column.

@@ -1,7 +1,7 @@
 //! Destination of triangles: the arrays of a model, or a consumer.
 
 use polyhaul_geometry::dedup::{number_joined, number_rows};
-use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_push};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, elements_hint, try_push};
 use polyhaul_model::options::StlReadOptions;
 use polyhaul_model::{
     Axes, Bounds, Column as ModelColumn, Domain, Elements, Mesh, NONE, Object, ObjectKind, Scene, Values,
@@ -348,7 +348,7 @@ pub(super) fn check_count(count: u64, options: &ParseOptions<StlReadOptions>) ->
         return Ok(());
     }
     let message = format!("more positions than the limit `elements` ({limit})");
-    Err(Error::new(ErrorKind::Limit, message).with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+    Err(Diagnostic { hint: elements_hint(limit), ..Diagnostic::new(message) }.into_error(ErrorKind::Limit))
 }
 
 #[cfg(test)]

@@ -460,7 +460,7 @@
     const phase = data.phases[kind & 31];
     const { begin, end } = rows[row][level];
     const when = "start " + time(begin[i]) + "\nduration " + time(end[i] - begin[i]);
-    if (kind & 128) return [phase, value.toLocaleString("en") + " merged spans, mostly this phase, over " + about + " % of the bar\n" + when];
+    if (kind & 128) return [phase, value.toLocaleString("en") + " merged spans, mostly this phase, over " + about + "% of the bar\n" + when];
     const lane = data.lanes[(kind >> 5) & 3];
     const moves = about || data.io.includes(kind & 31);
     const more = moves ? "\n" + bytes(value) + (about ? "\n" + data.files[about - 1] : "") : value ? "\nchunk " + (value - 1).toLocaleString("en") : "";

@@ -138,7 +138,7 @@ fn causes(out: &mut String, verdict: &Verdict) {
         let index = phase_of(*bound) as usize;
         let name = bound.words();
         let _ =
-            write!(out, "<span class=key><i style=\"background:var(--p{index})\"></i>{name} <b>{percent} %</b></span>");
+            write!(out, "<span class=key><i style=\"background:var(--p{index})\"></i>{name} <b>{percent}%</b></span>");
     }
     out.push_str("</p>");
 }

@@ -247,7 +247,7 @@ mod tests {
         // One measured and one predicted curve each.
         assert_eq!(text.matches("<polyline").count(), 4);
         assert!(text.contains("island.pbrt") && text.contains("2 threads") && text.contains("unlimited"));
-        assert!(text.contains("store it as zstd below 670 MB/s, as is above"), "{text}");
+        assert!(text.contains("store it as zstd below 670 MB/s and as is above that"), "{text}");
         assert!(!text.contains("NaN") && !text.contains("inf\""));
         sweep.cells.iter_mut().for_each(|cell| cell.measured = None);
         assert!(svg(&sweep).contains("predicted only"));
@@ -267,7 +267,7 @@ mod tests {
     #[test]
     fn long_advice_takes_several_lines() {
         let advice =
-            "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as is up to 1.5 GB/s, as none above, more words";
+            "store it as zstd below 290 MB/s, as lz4 up to 540 MB/s, as is up to 1.5 GB/s and as none above that, more";
         let lines_of_advice = lines(advice);
         assert!(
             lines_of_advice.len() == 2 && lines_of_advice.iter().all(|line| line.len() <= ADVICE_CHARS),

@@ -251,7 +251,7 @@ impl AdviceJob<'_> {
         };
         let (codec, packed, gain) = PACKED.into_iter().filter_map(gain).max_by(|a, b| a.2.total_cmp(&b.2))?;
         let packed = packed * 100.0;
-        Some(format!("{codec} would make {load} {gain:.1}× faster if its text compresses to {packed:.0} %"))
+        Some(format!("{codec} would make {load} {gain:.1}× faster if its text compresses to {packed:.0}%"))
     }
 
     fn faster_disk(&self) -> Option<String> {
@@ -274,7 +274,7 @@ impl AdviceJob<'_> {
         let share = sum_of_bytes(list) / seconds.max(1e-9) / ceiling;
         let percent = (share * 100.0).min(100.0);
         (ceiling > 0.0 && share >= AT_RATE)
-            .then(|| format!("more threads would not help: writing runs at {percent:.0} % of {whose}"))
+            .then(|| format!("more threads would not help: writing runs at {percent:.0}% of {whose}"))
     }
 
     /// The reads, with `change` applied to reads compressed with `codec`.

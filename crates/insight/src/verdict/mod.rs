@@ -215,7 +215,7 @@ impl Verdict {
         percents
     }
 
-    /// The bottleneck in words: `limited by parsing (82 % of the cores' time)`.
+    /// The bottleneck in words: `limited by parsing (82% of the cores' time)`.
     pub fn cause(&self) -> String {
         if self.seconds < SHORT {
             return format!("too short to judge ({:.2} ms)", self.seconds * 1e3);
@@ -223,7 +223,7 @@ impl Verdict {
         let percents = self.percents();
         if self.bound != Bound::Unknown {
             let percent = percents.iter().find(|(bound, _)| *bound == self.bound).map_or(0, |(_, percent)| *percent);
-            return format!("limited by {} ({percent} % of the cores' time)", self.limit);
+            return format!("limited by {} ({percent}% of the cores' time)", self.limit);
         }
         let is_known = |&&(bound, _): &&(Bound, u32)| bound != Bound::Unknown;
         let mut parts: Vec<_> =
@@ -232,7 +232,7 @@ impl Verdict {
         let unknown = percents.iter().filter(|cause| !is_known(cause)).map(|(_, percent)| percent).sum::<u32>();
         parts.extend([("other causes", others), (Bound::Unknown.words(), unknown)]);
         let parts =
-            parts.iter().filter(|(_, percent)| *percent > 0).map(|(words, percent)| format!("{words} {percent} %"));
+            parts.iter().filter(|(_, percent)| *percent > 0).map(|(words, percent)| format!("{words} {percent}%"));
         format!("no single cause: {}", parts.collect::<Vec<_>>().join(", "))
     }
 
@@ -262,7 +262,7 @@ fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
 }
 
 /// Formats the verdict on one line:
-/// `390 MB/s, limited by parsing (82 % of the cores' time); 1.3× slower than this machine's best (210 ms)`.
+/// `390 MB/s, limited by parsing (82% of the cores' time); 1.3× slower than this machine's best (210 ms)`.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.bytes_per_second > 0.0 && self.seconds >= SHORT {

@@ -267,7 +267,7 @@ fn work_without_a_core_is_that_of_other_programs() {
     };
     let verdict = in_container(60, 0.6);
     assert_eq!((verdict.bound, verdict.bound.name()), (Bound::Container, "container"));
-    assert_eq!(verdict.cause(), "limited by the container's CPU limit of 0.6 cores (65 % of the cores' time)");
+    assert_eq!(verdict.cause(), "limited by the container's CPU limit of 0.6 cores (65% of the cores' time)");
     assert!(verdict.advice[0].starts_with("with more CPU time than its 0.6 cores it would be up to 2."), "{verdict:?}");
     assert_eq!(in_container(60, 1.5).bound, Bound::OtherPrograms);
     // Its cores are all busy.
@@ -292,7 +292,7 @@ fn without_a_clear_lead_it_is_not_told() {
     assert_eq!(found(&times(39, 35)).0, Bound::Unknown);
     assert_eq!(found(&times(24, 3)).0, Bound::Unknown);
     let verdict = judge(&times(39, 35));
-    assert_eq!(verdict.to_string(), "no single cause: parsing 39 %, reading 35 %, unattributed 26 %");
+    assert_eq!(verdict.to_string(), "no single cause: parsing 39%, reading 35%, unattributed 26%");
     assert_eq!(verdict.share, 0.0);
     assert_eq!(judge(&Recording::default()).causes, [(Bound::Unknown, 1.0)]);
     let mut short = with(1, 1, &[(Lane::Alone, Phase::Parse, 1)]);
@@ -392,7 +392,7 @@ fn cores_that_rest_are_not_said_to_be_at_work() {
 fn the_line_has_rate_cause_and_distance() {
     let seen = with(4, 420, &[(Lane::Side, Phase::Parse, 1500)]);
     let verdict = beside_machine(&seen, &facts(Some(Moved::new("obj", 400_000_000)), None));
-    let line = "952 MB/s, limited by parsing (89 % of the cores' time); 1.2× slower than this machine's best (350 ms)";
+    let line = "952 MB/s, limited by parsing (89% of the cores' time); 1.2× slower than this machine's best (350 ms)";
     assert_eq!(verdict.to_string(), line);
     assert_eq!(verdict.advice, ["more threads would not help: all 4 cores are busy"]);
 }
@@ -409,7 +409,7 @@ fn advice_is_computed_by_the_same_model() {
     assert_eq!(
         verdict.advice,
         [
-            "zstd would make this disk-bound load 3.3× faster if its text compresses to 30 %",
+            "zstd would make this disk-bound load 3.3× faster if its text compresses to 30%",
             "a faster disk would make it up to 11.4× faster",
         ]
     );
@@ -435,7 +435,7 @@ fn advice_is_computed_by_the_same_model() {
     let seen = with(4, 250, &[(Lane::Turn, Phase::Write, 220), (Lane::Side, Phase::WaitTurn, 600)]);
     let verdict = beside_machine(&seen, &facts(None, Some(Moved::new("obj", 400_000_000))));
     assert_eq!(verdict.bound, Bound::Write);
-    let line = "more threads would not help: writing runs at 91 % of the rate at which the system accepts data";
+    let line = "more threads would not help: writing runs at 91% of the rate at which the system accepts data";
     assert_eq!(verdict.advice, [line]);
 }
 
@@ -507,7 +507,7 @@ fn advice_to_compress_is_about_text() {
     let reads = vec![Moved::new("obj", 400_000_000), Moved::new("ply", 400_000_000)];
     let facts = moved(reads, Vec::new());
     let advice = beside_machine(&seen, &facts).advice;
-    assert_eq!(advice[0], "zstd would make this disk-bound load 1.5× faster if its text compresses to 30 %");
+    assert_eq!(advice[0], "zstd would make this disk-bound load 1.5× faster if its text compresses to 30%");
 }
 
 #[test]
@@ -525,7 +525,7 @@ fn advice_for_a_rate_that_was_asked_for_is_not_about_the_disk() {
         verdict.advice,
         [
             "reading was throttled to 100 MB/s on request; a higher rate would make it up to 11.4× faster",
-            "zstd would make a load at that rate 3.3× faster if its text compresses to 30 %",
+            "zstd would make a load at that rate 3.3× faster if its text compresses to 30%",
         ]
     );
     // A disk no faster than the requested rate does not help either.
@@ -546,7 +546,7 @@ fn facts_are_those_of_a_report() {
 fn a_job_whose_causes_are_a_few_percent_has_nothing_to_say() {
     let verdict = judge(&with(2, 100, &[(Lane::Alone, Phase::Other, 3), (Lane::Side, Phase::Parse, 4)]));
     assert!(!verdict.is_telling() && verdict.advice.is_empty(), "{verdict:?}");
-    assert_eq!(verdict.to_string(), "no single cause: serial work 3 %, parsing 2 %, unattributed 95 %");
+    assert_eq!(verdict.to_string(), "no single cause: serial work 3%, parsing 2%, unattributed 95%");
     assert!(judge(&with(2, 100, &[(Lane::Side, Phase::Parse, 60)])).is_telling());
     let mut short = with(1, 1, &[(Lane::Alone, Phase::Parse, 1)]);
     short.elapsed_ns = MS / 2;
@@ -567,10 +567,10 @@ fn causes_add_up_to_a_hundred_percent_with_what_is_unattributed() {
     }
     let verdict = judge(&three(33));
     let words = verdict.to_string();
-    let named =
-        words.strip_prefix("no single cause: ").unwrap().split(", ").map(|percent| percent.rsplit(' ').nth(1).unwrap());
-    assert_eq!(named.map(|percent| percent.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
-    assert!(words.ends_with("unattributed 1 %"), "{words}");
+    let parts = words.strip_prefix("no single cause: ").unwrap().split(", ");
+    let percents = parts.map(|part| part.rsplit(' ').next().unwrap().strip_suffix('%').unwrap());
+    assert_eq!(percents.map(|percent| percent.parse::<u32>().unwrap()).sum::<u32>(), 100, "{words}");
+    assert!(words.ends_with("unattributed 1%"), "{words}");
     // Unnamed causes are combined.
     let words = judge(&with(3, 100, &many)).to_string();
     assert!(words.contains(", other causes ") && words.contains(", unattributed "), "{words}");

@@ -24,7 +24,7 @@ Examples:
   polyhaul sweep scan.obj --model                       predict the times without loading
   polyhaul sweep scan.obj --forget                      delete the compressed copies
 
-Rates count stored bytes, before decompression. Compressed copies are made once and kept in the cache \
+Rates apply to stored bytes, before decompression. Compressed copies are made once and kept in the cache \
 folder. Run `polyhaul limits` first to get predictions next to measured times. Ctrl-C stops the sweep and \
 shows what was measured; a second Ctrl-C exits at once.")]
 pub struct SweepArgs {

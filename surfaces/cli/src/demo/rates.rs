@@ -33,7 +33,7 @@ impl Rate {
     /// Formats the row, with the percentage of the machine's `plain` rate.
     pub fn row(&self, plain: Option<&Rate>) -> String {
         let share = plain.map_or(String::new(), |plain| {
-            format!("   {:.0} % of {}", 100.0 * self.bytes_per_second / plain.bytes_per_second, plain.name)
+            format!("   {:.0}% of {}", 100.0 * self.bytes_per_second / plain.bytes_per_second, plain.name)
         });
         let time = human::seconds(self.seconds);
         let rate = human::rate(self.bytes, self.seconds);
@@ -96,7 +96,7 @@ mod tests {
     fn shares_are_of_the_plain_rate() {
         let write = Rate::new("write", 100_000_000, 0.2);
         let plain = Rate::new("plain write", 100_000_000, 0.1);
-        assert_eq!(write.row(Some(&plain)), "  write           0.20 s      500 MB/s   50 % of plain write\n");
+        assert_eq!(write.row(Some(&plain)), "  write           0.20 s      500 MB/s   50% of plain write\n");
     }
 
     #[test]

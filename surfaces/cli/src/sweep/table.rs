@@ -82,7 +82,7 @@ fn notes(sweep: &Sweep) -> String {
         let largest = errors.iter().copied().max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
         let _ = writeln!(
             text,
-            "\n{close} of {} predictions are within {:.0} %; the largest error is {:+.0} %",
+            "\n{close} of {} predictions are within {:.0}%; the largest error is {:+.0}%",
             errors.len(),
             100.0 * CLOSE,
             100.0 * largest

@@ -2,7 +2,7 @@
 //!
 //! Compression is detected by content, so a scene finds the files it names whatever their codec. A copy is valid as
 //! long as the original files keep their sizes and modification times, which a note next to the copy records; the note
-//! is written last. Absolute names and names through symlinks would lead to the originals, so they are redirected to
+//! is written last. Absolute paths and paths through symlinks would lead to the originals, so they are redirected to
 //! the copies. Sweeps that share the folder run sequentially. Only copies are ever removed from the folder.
 
 use super::files::{Asset, SweepFile, beside, folder_of};

@@ -199,7 +199,7 @@ fn waits(locks: &Locked) -> String {
     for waiting in &locks.threads {
         let _ = writeln!(
             text,
-            "  {} ({}): {}, {:.0} % of the run, {}",
+            "  {} ({}): {}, {:.0}% of the run, {}",
             human::safe(&waiting.name),
             waiting.thread,
             human::seconds(waiting.seconds),
@@ -273,7 +273,7 @@ files, slowest first
   and 1 more file
 
 locks and other threads: waited 5.00 s in 40 waits
-  worker (7): 5.00 s, 50 % of the run, 40 waits
+  worker (7): 5.00 s, 50% of the run, 40 waits
 ";
         assert_eq!(text(&watched), expected.replace('\u{fffd}', &human::safe("\u{1b}")));
     }

@@ -6,7 +6,7 @@ use super::super::versions;
 use super::super::versions::{PbrtKind, PbrtVersion};
 use super::state::NONE;
 use super::{MeshUse, PbrtScene, SceneSpot};
-use polyhaul_model::error::{Error, Result, limit_hint, planted, try_push};
+use polyhaul_model::error::{Error, Result, elements_hint, planted, try_push};
 use polyhaul_model::names::shown;
 use polyhaul_model::render::{
     Attribute, Entity, InstanceRun, Material, MaterialUse, Motion, Name, ObjectDefinition, ParameterRange, Placing,
@@ -80,7 +80,7 @@ impl PbrtScene<'_> {
     fn too_many(&mut self, spot: Spot, what: &str) -> Result<()> {
         let limit = self.options.limits.elements;
         let message = format!("the scene has more {what} than the limit `elements` ({limit})");
-        self.limit(spot, message, &(limit_hint("elements") + " (at most 2^32 - 2)"))
+        self.limit(spot, message, elements_hint(limit))
     }
 
     /// Records a shape whose mesh is in a file.
@@ -207,8 +207,7 @@ impl PbrtScene<'_> {
         let count = self.render.shapes.len();
         let Some(definition) = self.render.objects.get_mut(object as usize) else { return Ok(()) };
         if !definition.missing {
-            let message = format!("duplicate object `{}`; the first definition is used", shown(self.render.text(name)));
-            return self.broken(spot, "redefined", message);
+            return self.redefined(name, "object", spot);
         }
         definition.missing = false;
         definition.shapes = count..count;
@@ -418,7 +417,9 @@ impl PbrtScene<'_> {
 
     #[cold]
     fn redefined(&mut self, name: Name, what: &str, spot: Spot) -> Result<()> {
-        let message = format!("duplicate {what} `{}`; the first definition is used", shown(self.render.text(name)));
+        // An error stops the read, so no definition is used.
+        let outcome = if self.options.faults.raises() { "" } else { "; the first definition is used" };
+        let message = format!("duplicate {what} `{}`{outcome}", shown(self.render.text(name)));
         self.broken(spot, "redefined", message)
     }
 

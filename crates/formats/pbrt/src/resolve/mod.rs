@@ -277,9 +277,9 @@ impl<'a> PbrtScene<'a> {
 
     /// Reports an exceeded limit at a position of the piece.
     #[cold]
-    fn limit(&mut self, spot: Spot, message: String, hint: &str) -> Result<()> {
+    fn limit(&mut self, spot: Spot, message: String, hint: Option<String>) -> Result<()> {
         let mut complaint = PbrtComplaint::at(spot, Weight::Limit, "limit", message);
-        complaint.hint = Some(hint.to_owned());
+        complaint.hint = hint;
         self.complaint(&complaint)
     }
 
@@ -319,12 +319,13 @@ impl<'a> PbrtScene<'a> {
         }
         if self.frames.len() > MAX_DEPTH {
             let message = format!("includes are nested more than {MAX_DEPTH} levels deep");
-            return self.limit(event.spot, message, "check whether a file includes itself; this limit is fixed");
+            let hint = "check whether a file includes itself; this limit is fixed";
+            return self.limit(event.spot, message, Some(hint.to_owned()));
         }
         let limit = self.options.limits.files;
         if self.file_count >= limit {
             let message = format!("the scene includes more files than the limit `files` ({limit})");
-            return self.limit(event.spot, message, &limit_hint("files"));
+            return self.limit(event.spot, message, Some(limit_hint("files")));
         }
         self.file_count += 1;
         let Some(frame) = self.frames.last() else { return Ok(()) };

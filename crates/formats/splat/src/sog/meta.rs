@@ -1,7 +1,7 @@
 //! Parses the JSON of SOG. Both versions yield the same kind of lookup tables.
 
 use crate::records::ByteTable;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, limit_hint};
+use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, elements_hint};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::names;
 use polyhaul_model::splats::logit_of;
@@ -145,8 +145,8 @@ fn checked_count(count: u64, file: &Arc<str>, limits: &Limits) -> Result<usize> 
         Ok(checked) if count <= limit => Ok(checked),
         _ => {
             let message = format!("more splats than the limit `elements` ({limit})");
-            let error = in_file(file, message).into_error(ErrorKind::Limit);
-            Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"))
+            let diagnostic = Diagnostic { hint: elements_hint(limit), ..in_file(file, message) };
+            Err(diagnostic.into_error(ErrorKind::Limit))
         }
     }
 }

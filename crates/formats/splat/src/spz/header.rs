@@ -1,7 +1,7 @@
 //! Parses and writes the headers of SPZ files.
 
 use super::quantize::MAX_FRACTIONAL_BITS;
-use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, fault, limit_hint};
+use polyhaul_model::error::{Diagnostic, ErrorKind, Result, elements_hint, fault};
 use polyhaul_model::limits::Limits;
 use polyhaul_model::splats::HARMONICS;
 use polyhaul_pipeline::feed::Feed;
@@ -75,8 +75,8 @@ impl SpzHeader {
         let limit = limits.elements.min(u64::from(u32::MAX) - 1);
         if u64::from(count) > limit {
             let message = format!("more splats than the limit `elements` ({limit})");
-            let error: Error = Diagnostic::at(&name, 8, message).into_error(ErrorKind::Limit);
-            return Err(error.with_hint(limit_hint("elements") + " (at most 2^32 - 2)"));
+            let diagnostic = Diagnostic { hint: elements_hint(limit), ..Diagnostic::at(&name, 8, message) };
+            return Err(diagnostic.into_error(ErrorKind::Limit));
         }
         Ok(SpzHeader { version, count: count as usize, degree: usize::from(degree), fractional_bits, flags, streams })
     }

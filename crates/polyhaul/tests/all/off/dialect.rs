@@ -156,7 +156,7 @@ fn content_tells_the_format() {
     let error = read(&triangle("OFF\n3 1 0\n"), "x.ply").unwrap_err();
     assert_eq!(
         error.diagnostic().hint.as_deref(),
-        Some("the content looks like off but was read as ply: use `--from off`")
+        Some("the content looks like OFF but was read as PLY: use `--from off`")
     );
 }
 
