@@ -97,7 +97,7 @@ impl Detected {
         let (looks, hint) = match self.other(plain)? {
             Some(other) => (other.title(), format!("use `--from {}`", other.name())),
             None => match self.foreign(plain).filter(|_| is_rowless) {
-                Some(ForeignContent { name, remedy, .. }) => (*name, (*remedy).to_owned()),
+                Some(ForeignContent { name, remedy, .. }) => ((*name).to_owned(), (*remedy).to_owned()),
                 None => return Ok(()),
             },
         };
