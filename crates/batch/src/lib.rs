@@ -1,4 +1,4 @@
-//! Converts libraries of assets: plans them, runs worker processes and records the results.
+//! Converts asset libraries: plans them, runs worker processes and records the results.
 //!
 //! - [`Plan`]: the assets in files, folders and URLs, each with its state according to the log.
 //! - [`Pool`]: worker processes, each converting one [`Task`] at a time. If a worker crashes, or exceeds its memory or

@@ -159,7 +159,7 @@ fn groups(ceilings: &Ceilings) -> [(&'static str, Vec<(String, String)>); 5] {
         row("cached read, all cores", rate(ceilings.cached_read_all)),
         row("write", rate(ceilings.write)),
         row("write and sync", rate(ceilings.write_sync)),
-        row("read of 3 bytes", format!("{:.0} ns", ceilings.small_read_ns)),
+        row("3-byte read", format!("{:.0} ns", ceilings.small_read_ns)),
     ];
     let sizes = ceilings.writes.iter().flat_map(|size| {
         let of = human::bytes(size.bytes);

@@ -4,7 +4,7 @@
 
 reads every OBJ, PLY, STL and OFF file in FOLDER with each library that has a reader for it, twice, and compares everything that
 comes out: arrays bit for bit with their types and shapes, names and their order, active arrays, metadata, materials and scene graphs;
-also with the keywords of trimesh's loaders. It prints one line for each pair that is not equal, and counts: equal, handed on to the
+also with the keywords of trimesh's loaders. It prints one line for each pair that is not equal, and counts: equal, fallback to the
 library's own reader (with the reason), rejected by the library itself, different.
 """
 
@@ -49,7 +49,7 @@ KEYWORDS: tuple[dict[str, Any], ...] = (
 
 
 class Outcome(NamedTuple):
-    """How the two sides compare: ``"equal"``, ``"handed on"``, ``"rejected"`` or ``"different"``, and why."""
+    """How the two sides compare: ``"equal"``, ``"fallback"``, ``"rejected"`` or ``"different"``, and why."""
 
     status: str
     reason: str = ""
@@ -64,15 +64,15 @@ def compare(path: Path, library: str) -> Outcome:
         found = [attempt(read) for read in calls(path, library, is_fast=True)]
     if expected[0][0] == "error" and found[0] == expected[0]:
         return Outcome("rejected", str(expected[0][1]))
-    reasons = [record.split("handed on: ")[1] for record in records if "handed on" in record]
+    reasons = [record.split("fallback: ")[1] for record in records if "fallback" in record]
     if len(reasons) == len(expected):
-        return Outcome("handed on", reasons[0])
+        return Outcome("fallback", reasons[0])
     for number, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
         if (place := difference(theirs, ours, f"call {number}")) is not None:
             return Outcome("different", place)
     if reasons:
-        return Outcome("handed on", reasons[0])
-    return Outcome("equal") if records else Outcome("handed on", "not called")
+        return Outcome("fallback", reasons[0])
+    return Outcome("equal") if records else Outcome("fallback", "not called")
 
 
 def compare_all(paths: list[Path], library: str) -> Iterator[Outcome]:
@@ -291,7 +291,7 @@ def main(args: list[str]) -> int:
         paths = [path for path in every if path.suffix[1:].lower() in formats]
         for path, outcome in zip(paths, compare_all(paths, library), strict=True):
             counts[library, path.suffix[1:].lower(), outcome.status] += 1
-            if outcome.status == "handed on":
+            if outcome.status == "fallback":
                 reasons[f"{library}: {outcome.reason}"[:140]] += 1
             if outcome.status != "equal":
                 print(f"{outcome.status}: {library}, {path}: {outcome.reason}", flush=True)
@@ -299,14 +299,14 @@ def main(args: list[str]) -> int:
     for library, kind in sorted({key[:2] for key in counts}):
         print(f"{library}, {kind}: " + ", ".join(f"{counts[library, kind, status]} {status}" for status in STATUSES))
     totals = {status: sum(count for key, count in counts.items() if key[2] == status) for status in STATUSES}
-    share = totals["equal"] / max(1, totals["equal"] + totals["handed on"] + totals["different"])
+    share = totals["equal"] / max(1, totals["equal"] + totals["fallback"] + totals["different"])
     print("all: " + ", ".join(f"{count} {status}" for status, count in totals.items()) + f"; read by polyhaul: {share:.1%}")
     for reason, count in reasons.most_common():
         print(f"{count} x {reason}")
     return 1 if totals["different"] else 0
 
 
-STATUSES = ("equal", "handed on", "rejected", "different")
+STATUSES = ("equal", "fallback", "rejected", "different")
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

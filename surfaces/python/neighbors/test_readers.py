@@ -1,4 +1,4 @@
-"""Readers of PyVista, trimesh and meshio with polyhaul in their place: equal results, or handed on for a reason."""
+"""Readers of PyVista, trimesh and meshio with polyhaul in their place: equal results, or a fallback for a reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polyhaul
 import pytest
 import pyvista
 import trimesh
-from polyhaul._handed_on import HandedOnError
+from polyhaul._fallback import FallbackError
 from polyhaul._ply_for_meshio import read_ply
 
 PAIRS = [(library, kind) for library, kinds in compare_readers.FORMATS.items() for kind in kinds]
@@ -57,8 +57,8 @@ READ = {
     "triangles.off": "OFF\n4 2 0\n0 0 0\n1 0 0.1\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n",
 }
 
-#: Files that are handed on, and why.
-HANDED_ON = {
+#: Files for which polyhaul falls back, and why.
+FALLBACKS = {
     "relative.obj": (QUADS + "f -5 -4 -3\n", "trimesh", "relative indices"),
     "comment.obj": (QUADS + "f 1 2 3 # c\n", "pyvista", "a comment after other text"),
     "lines.obj": (QUADS + "f 1 2 3\nl 1 2\n", "pyvista", "lines beside faces"),
@@ -74,7 +74,7 @@ HANDED_ON = {
 
 
 @pytest.mark.parametrize(("library", "kind"), PAIRS)
-def test_generated_files_are_equal_or_handed_on(tmp_path: Path, library: str, kind: str) -> None:
+def test_generated_files_are_equal_or_fall_back(tmp_path: Path, library: str, kind: str) -> None:
     (tmp_path / "a.mtl").write_text(generated_files.MTL)
     paths = [tmp_path / f"{seed}.{kind}" for seed in range(120)]
     for seed, path in enumerate(paths):
@@ -83,8 +83,8 @@ def test_generated_files_are_equal_or_handed_on(tmp_path: Path, library: str, ki
     different = {path.name: outcome.reason for path, outcome in zip(paths, outcomes, strict=True) if outcome.status == "different"}
     assert not different
     counts = Counter(outcome.status for outcome in outcomes)
-    assert counts["equal"] > SHARES[library] * (counts["equal"] + counts["handed on"]), counts
-    assert all(outcome.reason for outcome in outcomes if outcome.status == "handed on")
+    assert counts["equal"] > SHARES[library] * (counts["equal"] + counts["fallback"]), counts
+    assert all(outcome.reason for outcome in outcomes if outcome.status == "fallback")
 
 
 @pytest.mark.parametrize("library", compare_readers.FORMATS)
@@ -98,16 +98,16 @@ def test_these_files_are_read_by_polyhaul(tmp_path: Path, library: str, name: st
     assert compare_readers.compare(path, library) == compare_readers.Outcome("equal")
 
 
-@pytest.mark.parametrize("name", HANDED_ON)
-def test_files_are_handed_on_for_a_reason(tmp_path: Path, name: str) -> None:
-    text, library, reason = HANDED_ON[name]
+@pytest.mark.parametrize("name", FALLBACKS)
+def test_fallbacks_have_a_reason(tmp_path: Path, name: str) -> None:
+    text, library, reason = FALLBACKS[name]
     (tmp_path / name).write_text(text)
     outcome = compare_readers.compare(tmp_path / name, library)
-    assert outcome.status == "handed on" and reason in outcome.reason
+    assert outcome.status == "fallback" and reason in outcome.reason
 
 
-def test_a_header_without_lines_is_handed_on() -> None:
-    with pytest.raises(HandedOnError, match="another order"):
+def test_a_header_without_lines_falls_back() -> None:
+    with pytest.raises(FallbackError, match="another order"):
         read_ply(b"ply\nend_header\n")
 
 
@@ -143,7 +143,7 @@ def test_the_log_has_a_record_for_each_file(tmp_path: Path, caplog: pytest.LogCa
         polyhaul.accelerate(False)
     assert [record.getMessage() for record in caplog.records] == [
         "trimesh, obj: read by polyhaul",
-        "trimesh, obj: handed on: relative indices",
+        "trimesh, obj: fallback: relative indices",
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul._errors import MalformedError
-from polyhaul._handed_on import HandedOnError
+from polyhaul._fallback import FallbackError
 from polyhaul._tables import loadtxt
 
 
@@ -34,7 +34,7 @@ def solids_of(text: bytes) -> Iterator[Solid]:
     """Yield the solids that have facets, in order.
 
     Raises:
-        HandedOnError: the order of the keywords or the form of the facets is unexpected.
+        FallbackError: the order of the keywords or the form of the facets is unexpected.
     """
     lower = text.lower()
     end = 0
@@ -44,7 +44,7 @@ def solids_of(text: bytes) -> Iterator[Solid]:
         if start < 0 or stop < 0:
             return
         if start > stop:
-            raise HandedOnError("a solid that ends before it starts")
+            raise FallbackError("a solid that ends before it starts")
         end = stop + len(b"endsolid")
         line_end = lower.find(b"\n", start, stop)
         line_end = stop if line_end < 0 else line_end
@@ -58,7 +58,7 @@ def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float6
     """Return (f, 4, 3) float64: the normal and the corners of each facet.
 
     Raises:
-        HandedOnError: the facets have other words, or other numbers of vertices and normals.
+        FallbackError: the facets have other words, or other numbers of vertices and normals.
     """
     # Convert each facet to a line of numbers between words.
     rows = text.replace(b"\n", b" ").replace(b"endfacet", b"\n")
@@ -66,13 +66,13 @@ def facets_of(text: bytes, vertices: int, normals: int) -> npt.NDArray[np.float6
     if [word for at, word in enumerate(first) if at not in _NUMBERS] != [
         word for at, word in enumerate(_WORDS) if at not in _NUMBERS
     ]:
-        raise HandedOnError("facets in an unexpected form")
+        raise FallbackError("facets in an unexpected form")
     try:
         numbers = loadtxt(rows, usecols=_NUMBERS, comments=None, ndmin=2)
     except MalformedError:
-        raise HandedOnError("facets in an unexpected form") from None
+        raise FallbackError("facets in an unexpected form") from None
     if not 3 * len(numbers) == 3 * normals == vertices:
-        raise HandedOnError("facets in an unexpected form")
+        raise FallbackError("facets in an unexpected form")
     return np.asarray(numbers, np.float64).reshape(-1, 4, 3)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from polyhaul._errors import Error
 from polyhaul._facets import as_solid, facets_of, is_binary_stl, joined_facets
-from polyhaul._handed_on import HandedOnError, check_faults, log_handed_on, log_read
+from polyhaul._fallback import FallbackError, check_faults, log_fallback, log_read
 from polyhaul._io import read
 from polyhaul._mesh import Mesh
 from polyhaul._ply_for_meshio import cell_type, read_ply
@@ -31,8 +31,8 @@ def reader(before: Any, format: str, convert: Callable[[bytes], Any]) -> Any:
         if isinstance(filename, str) or hasattr(filename, "__fspath__"):
             try:
                 made = convert(Path(filename).read_bytes())
-            except (HandedOnError, Error, OSError) as reason:
-                log_handed_on("meshio", format, reason)
+            except (FallbackError, Error, OSError) as reason:
+                log_fallback("meshio", format, reason)
             else:
                 log_read("meshio", format)
                 return made
@@ -47,13 +47,13 @@ def _read_obj(data: bytes) -> Any:
 
     text = text_of(data)
     if b"\\" in text:
-        raise HandedOnError("continued lines")
+        raise FallbackError("continued lines")
     check_comments(text)
     scene = read(text, format="obj", load_materials=False, precision="double", writable=True)
     check_faults(scene, allowed=("empty-index", "unknown-statement", "extra-value", "missing-corner-value"))
     mesh = scene.meshes[0]
     if _has_relative_indices(text):
-        raise HandedOnError("relative indices")
+        raise FallbackError("relative indices")
     points: Any = mesh.positions.astype(np.float64, copy=False) if mesh.position_count else np.array([])
     point_data: dict[str, Array] = {}
     has_more = mesh.colors is not None or mesh.position_weights is not None
@@ -69,7 +69,7 @@ def _read_obj(data: bytes) -> Any:
 def _rows(statements: Statements, keyword: bytes, known: Array | None) -> Array | None:
     rows = statements.numbers(keyword)
     if (0 if rows is None else len(rows)) != (0 if known is None else len(known)):
-        raise HandedOnError("statements that polyhaul skips")
+        raise FallbackError("statements that polyhaul skips")
     return rows
 
 
@@ -119,7 +119,7 @@ def _read_stl(data: bytes) -> Any:
     if not is_binary:
         text = text_of(data)
         if re.search(rb"\n[ \t]*\n", text[max(text.rfind(b"vertex"), 0) :]) is not None:
-            raise HandedOnError("empty lines at the end")
+            raise FallbackError("empty lines at the end")
         facets = joined_facets(text)
         if not facets.strip():
             return meshio.Mesh([], {})
@@ -130,7 +130,7 @@ def _read_stl(data: bytes) -> Any:
         return meshio.Mesh(np.empty((0, 3)), [])
     points = mesh.positions if is_binary else mesh.positions.astype(np.float64, copy=False)
     if bool(np.isnan(points).any()):
-        raise HandedOnError("positions that are not numbers")
+        raise FallbackError("positions that are not numbers")
     cells = [("triangle", mesh.corner_positions.reshape(-1, 3).astype(np.int64))]
     return meshio.Mesh(points, cells, cell_data=None if normals is None else {"facet_normals": [normals]})
 
@@ -141,14 +141,14 @@ def _read_off(data: bytes) -> Any:
 
     text = text_of(data)
     if b"#" in text or not re.match(rb"OFF[ \t]*\n\s*\d+ \d+ \d+\n", text):
-        raise HandedOnError("a header in an unexpected form")
+        raise FallbackError("a header in an unexpected form")
     mesh = read(text, format="off", precision="double", writable=True).meshes[0]
     sizes = np.diff(mesh.face_offsets)
     words = int(numbers_per_line(text).sum())
     if words != 4 + 3 * mesh.position_count + 4 * mesh.face_count:
-        raise HandedOnError("an unexpected count of numbers")
+        raise FallbackError("an unexpected count of numbers")
     if not mesh.face_count or bool((sizes != 3).any()) or mesh.colors is not None or len(mesh.points) or len(mesh.line_positions):
-        raise HandedOnError("faces that are not triangles")
+        raise FallbackError("faces that are not triangles")
     faces = mesh.corner_positions.reshape(-1, 3).astype(np.int64)
     return meshio.Mesh(mesh.positions.astype(np.float64, copy=False), [("triangle", faces)])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul._handed_on import HandedOnError, log_handed_on
+from polyhaul._fallback import FallbackError, log_fallback
 from polyhaul._polyhaul import __version__
 from polyhaul._rows import format_rows
 
@@ -22,8 +22,8 @@ def write_obj(dataset: Any, path: Any, **options: Any) -> None:
     surface = dataset if hasattr(dataset, "GetPolys") else dataset.extract_surface()
     try:
         parts = _parts(surface)
-    except HandedOnError as reason:
-        log_handed_on("PyVista", "obj", reason)
+    except FallbackError as reason:
+        log_fallback("PyVista", "obj", reason)
         from vtkmodules.vtkIOGeometry import vtkOBJWriter
 
         writer = vtkOBJWriter()
@@ -41,16 +41,16 @@ def _parts(surface: Any) -> list[Any]:
     polygons, points = surface.GetPolys(), surface.GetPointData()
     others = (surface.GetVerts(), surface.GetLines(), surface.GetStrips())
     if any(cells.GetNumberOfCells() for cells in others) or not polygons.GetNumberOfCells():
-        raise HandedOnError("points, lines or strips")
+        raise FallbackError("points, lines or strips")
     if surface.GetFieldData().GetNumberOfArrays() or surface.GetCellData().HasArray("MaterialIds"):
-        raise HandedOnError("materials")
+        raise FallbackError("materials")
     streams = {"v": surface.GetPoints().GetData(), "vn": points.GetNormals(), "vt": points.GetTCoords()}
     # VTK formats values as doubles, regardless of the type of the array.
     rows = {keyword: vtk_to_numpy(array).astype(np.float64) for keyword, array in streams.items() if array is not None}
     widths = {"v": 3, "vn": 3, "vt": 2}
     is_marked = "vt" in rows and bool((rows["vt"] == -1).any())  # VTK's marker for missing texture coordinates
     if is_marked or any(values.shape[1] != widths[keyword] for keyword, values in rows.items()):
-        raise HandedOnError("texture coordinates in an unexpected form")
+        raise FallbackError("texture coordinates in an unexpected form")
     parts: list[Any] = [f"# polyhaul {__version__}\n".encode()]
     parts += [_lines(keyword + " ", values, "{%s}") for keyword, values in rows.items()]
     corner = {(False, False): "{%s}", (True, False): "{%s}//{%s}", (False, True): "{%s}/{%s}", (True, True): "{%s}/{%s}/{%s}"}

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from polyhaul._arrays import NONE
 from polyhaul._errors import Error
 from polyhaul._facets import is_binary_stl, solids_of
-from polyhaul._handed_on import HandedOnError, check_faults, check_mapped, log_handed_on, log_read
+from polyhaul._fallback import FallbackError, check_faults, check_mapped, log_fallback, log_read
 from polyhaul._io import read
 from polyhaul._mesh import Mesh
 from polyhaul._statements import Statements, numbers_per_line, text_of
@@ -32,8 +32,8 @@ def loader(before: Any, format: str, load: Callable[..., Any]) -> Any:
         data = file_obj.read()
         try:
             loaded = load(data.encode() if isinstance(data, str) else data, getattr(file_obj, "name", None), **options)
-        except (HandedOnError, Error) as reason:
-            log_handed_on("trimesh", format, reason)
+        except (FallbackError, Error) as reason:
+            log_fallback("trimesh", format, reason)
         else:
             log_read("trimesh", format)
             return loaded
@@ -116,9 +116,9 @@ def _checked(scene: Any, statements: Statements) -> Mesh:
     mesh: Mesh = scene.meshes[0]
     found = (mesh.position_count, mesh.face_count)
     if found != (statements.count(b"v"), statements.count(b"f")):
-        raise HandedOnError("statements that trimesh skips")
+        raise FallbackError("statements that trimesh skips")
     if statements.has_in_faces(b"-"):
-        raise HandedOnError("relative indices")
+        raise FallbackError("relative indices")
     return mesh
 
 
@@ -184,7 +184,7 @@ def _colors(statements: Statements) -> Array | None:
     """Return the colors after positions; ``None`` if some positions do not have a color, like trimesh."""
     try:
         values = statements.numbers(b"v")
-    except HandedOnError:
+    except FallbackError:
         if statements.fewest_numbers(b"v") < 6:
             return None
         raise
@@ -226,7 +226,7 @@ class _Corners:
         for stream, some in zip(others, missing, strict=True):
             streams.append(None if stream is None or some is None or bool(some.any()) else stream.astype(np.int64))
         if is_partial and self._has_even_lines(missing):
-            raise HandedOnError("corners with and without uvs or normals on lines with equally many numbers")
+            raise FallbackError("corners with and without uvs or normals on lines with the same number of values")
         if not is_partial and bool((self._sizes == self._sizes[0]).all()):
             shape = (-1, int(self._sizes[0]))
             return tuple(None if stream is None else stream.reshape(shape) for stream in streams)  # type: ignore[return-value]
@@ -270,7 +270,7 @@ def _chunks(statements: Statements, split_objects: bool, split_groups: bool) -> 
         is_split = (split_objects and keyword == b"o ") or (split_groups and keyword == b"g ")
         is_start = is_first and keyword in (b"o ", b"g ") and not face
         if at > 0 or (at == 0 and is_split):
-            raise HandedOnError("usemtl inside a line")
+            raise FallbackError("usemtl inside a line")
         if at == 0 or is_split:
             if face > start:
                 chunks.append(Chunk(material, object_name, group, range(start, face)))
@@ -349,7 +349,7 @@ def _binary_stl(data: bytes) -> dict[str, Any]:
     attributes = mesh.face_columns.get("attribute")
     normals = mesh.normals
     if mesh.normal_domain != "face" or 3 * mesh.face_count != mesh.position_count:
-        raise HandedOnError("triangles without normals")
+        raise FallbackError("triangles without normals")
     given: dict[str, Any] = {
         "vertices": mesh.positions,
         "face_normals": normals,
@@ -374,23 +374,23 @@ def load_off(data: bytes, name: str | None, **options: Any) -> dict[str, Any]:
     if b"#" in text:
         text = comment_strip(text.decode()).encode()
     if re.match(rb"C?OFF[\s\d]", text := text.lstrip()) is None:
-        raise HandedOnError("a header in an unexpected form")
+        raise FallbackError("a header in an unexpected form")
     mesh = read(text, format="off", precision="double", writable=True).meshes[0]
     if not mesh.face_count or len(mesh.points) or len(mesh.line_positions):
-        raise HandedOnError("no faces, or some with fewer than three corners")
+        raise FallbackError("no faces, or some with fewer than three corners")
     sizes = np.diff(mesh.face_offsets.astype(np.int64))
     _check_off_rows(text, np.full(mesh.position_count, 3), sizes + 1)
     offsets = mesh.face_offsets.astype(np.int64)
     corners = mesh.corner_positions.astype(np.int64)
     is_even = bool((sizes == sizes[0]).all())
     if not is_even and int(sizes.max()) > 4:
-        raise HandedOnError("polygons beside other faces")
+        raise FallbackError("faces of different sizes, some with more than four corners")
     faces: Any = corners.reshape(-1, int(sizes[0])) if is_even else np.split(corners, offsets[1:-1])
     return {"vertices": mesh.positions.astype(np.float64, copy=False), "faces": triangulate_quads(faces)}
 
 
 def _check_off_rows(text: bytes, vertices: Array, faces: Array) -> None:
-    """Raise ``HandedOnError`` unless each vertex and each face is a line with at least the expected number of words.
+    """Raise ``FallbackError`` unless each vertex and each face is a line with at least the expected number of words.
 
     All vertex lines must have the same number of words.
     """
@@ -399,4 +399,4 @@ def _check_off_rows(text: bytes, vertices: Array, faces: Array) -> None:
     words = words[words > 0]
     rows = words[2 if words[0] == 1 else 1 :]
     if len(rows) != len(expected) or bool((rows < expected).any()) or bool(np.diff(rows[: len(vertices)]).any()):
-        raise HandedOnError("rows that are not lines")
+        raise FallbackError("rows that are not lines")

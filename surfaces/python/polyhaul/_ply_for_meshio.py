@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul._handed_on import HandedOnError
+from polyhaul._fallback import FallbackError
 from polyhaul._statements import numbers_per_line, text_of
 from polyhaul._table import Lists, Table
 from polyhaul._tables import read_tables
@@ -63,12 +63,12 @@ def read_ply(data: bytes) -> Any:
         return meshio.Mesh(points, [], point_data=columns)
     indices = faces["vertex_indices"]
     if not isinstance(indices, Lists):
-        raise HandedOnError("faces without lists")
+        raise FallbackError("faces without lists")
     cells = _blocks(indices, order + types[face_kinds.pop("vertex_indices")])
     values = _typed(faces, face_kinds, types, order)
     ends = np.cumsum([len(block) for _, block in cells])[:-1]
     if values and len({block.shape[1] for _, block in cells}) < len(cells):
-        raise HandedOnError("properties of faces in several blocks of one size")
+        raise FallbackError("properties of faces in several blocks of one size")
     cell_data = {name: np.split(column, ends) for name, column in values.items()}
     return meshio.Mesh(points, cells, point_data=columns, cell_data=cell_data)
 
@@ -77,7 +77,7 @@ def _header(data: bytes) -> _Header:
     end = data.find(b"end_header")
     line_end = data.find(b"\n", end)
     if not data.startswith((b"ply\n", b"ply\r\n")) or end < 0 or line_end < 0:
-        raise HandedOnError("a header in an unexpected form")
+        raise FallbackError("a header in an unexpected form")
     lines = [line.strip() for line in data[:end].decode("latin1").splitlines()[1:]]
     lines = [line for line in lines if line and not line.startswith(("comment", "obj_info"))]
     encoding = re.fullmatch(r"format (ascii|binary_(?:big|little)_endian) 1\.0", lines[0] if lines else "")
@@ -90,22 +90,22 @@ def _header(data: bytes) -> _Header:
             elements[element[1]] = int(element[2]), kinds
         elif elements and (found := re.fullmatch(r"property (?:list (\w+) )?(\w+) (\S+)", line)):
             if bool(found[1]) != (found[3] == "vertex_indices"):
-                raise HandedOnError("lists other than vertex_indices")
+                raise FallbackError("lists other than vertex_indices")
             if unknown := {found[1] or found[2], found[2]} - types.keys():
-                raise HandedOnError(f"properties of type {unknown.pop()}")
+                raise FallbackError(f"properties of type {unknown.pop()}")
             kinds[found[3]] = found[2]
         else:
-            raise HandedOnError("elements other than vertices and faces")
+            raise FallbackError("elements other than vertices and faces")
     vertices, faces = elements.get("vertex", (0, {})), elements.get("face", (0, {}))
     is_plain = list(vertices[1])[:3] == ["x", "y", "z"] and (not faces[1] or next(iter(faces[1])) == "vertex_indices")
     if encoding is None or not is_plain or next(iter(elements)) != "vertex":
-        raise HandedOnError("elements or properties in another order")
+        raise FallbackError("elements or properties in another order")
     if is_text and vertices[0] < 2:
-        raise HandedOnError("fewer than two vertices as text")
+        raise FallbackError("fewer than two vertices as text")
     if is_text and any(re.fullmatch(r"\w+", name) is None or name in ("return", "file", "print") for name in vertices[1]):
-        raise HandedOnError("names that numpy changes")
+        raise FallbackError("names that numpy changes")
     if not is_text and len(faces[1]) > 1:
-        raise HandedOnError("other properties of faces in a binary file")
+        raise FallbackError("other properties of faces in a binary file")
     return _Header(encoding[1], vertices, faces, line_end + 1)
 
 
@@ -116,10 +116,10 @@ def _with_doubles(data: bytes, header: _Header) -> bytes:
 
 
 def _check_lines(data: bytes, header: _Header, tables: dict[str, Table]) -> None:
-    """Raise ``HandedOnError`` unless each row is a line."""
+    """Raise ``FallbackError`` unless each row is a line."""
     text = text_of(data[header.end :])
     if b"#" in text:
-        raise HandedOnError("comments between rows")
+        raise FallbackError("comments between rows")
     counts = numbers_per_line(text.rstrip())
     count = header.vertices[0]
     expected = np.full(count, len(header.vertices[1]))
@@ -127,7 +127,7 @@ def _check_lines(data: bytes, header: _Header, tables: dict[str, Table]) -> None
         indices: Any = faces["vertex_indices"]
         expected = np.concatenate([expected, np.diff(indices.offsets.astype(np.int64)) + len(faces.names)])
     if not np.array_equal(counts, expected):
-        raise HandedOnError("rows that are not lines")
+        raise FallbackError("rows that are not lines")
 
 
 def _typed(table: Table, kinds: dict[str, str], types: dict[str, str], order: str) -> dict[str, Array]:
@@ -145,7 +145,7 @@ def _blocks(indices: Lists, kind: str) -> list[tuple[str, Array]]:
     offsets = indices.offsets.astype(np.int64)
     sizes = np.diff(offsets)
     if not bool(sizes.all()):
-        raise HandedOnError("faces without corners")
+        raise FallbackError("faces without corners")
     corners = indices.values.astype(kind, copy=False)
     starts = np.concatenate([[0], np.flatnonzero(np.diff(sizes)) + 1])
     blocks = []

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul._errors import Error
-from polyhaul._handed_on import HandedOnError, check_mapped, log_handed_on, log_read
+from polyhaul._fallback import FallbackError, check_mapped, log_fallback, log_read
 from polyhaul._statements import numbers_per_line, text_of
 from polyhaul._table import Lists, Table
 from polyhaul._tables import read_tables
@@ -28,8 +28,8 @@ def filler(before: Any, fill: Callable[[dict[str, Element], bytes], dict[str, An
         start = file_obj.tell()
         try:
             values = fill(elements, file_obj.read())
-        except (HandedOnError, Error) as reason:
-            log_handed_on("trimesh", "ply", reason)
+        except (FallbackError, Error) as reason:
+            log_fallback("trimesh", "ply", reason)
             file_obj.seek(start)
             before(elements, file_obj)
         else:
@@ -46,7 +46,7 @@ def ascii_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
     counts = numbers_per_line(text)
     lengths = [element["length"] for element in elements.values()]
     if len(counts) != sum(lengths):
-        raise HandedOnError("rows that are not lines")
+        raise FallbackError("rows that are not lines")
     # trimesh parses all numbers as float64 before converting them.
     header = _header(elements, "ascii", lambda kind, is_count: "int" if is_count else "double")
     tables = read_tables(header + text + b"\n", format="ply")
@@ -56,7 +56,7 @@ def ascii_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
         per_row = counts[row : row + len(table)]
         row += len(table)
         if not np.array_equal(per_row, _expected_numbers(table)):
-            raise HandedOnError("rows that are not lines")
+            raise FallbackError("rows that are not lines")
         if len(table):
             filled[name] = _columns(table, element["properties"], bool((per_row == per_row[0]).all()))
     return filled
@@ -103,10 +103,10 @@ def binary_data(elements: dict[str, Element], data: bytes) -> dict[str, Any]:
         lists = [field for field, kind in sized[name].items() if "$LIST" in kind]
         sized[name] = {field: kind for field, kind in sized[name].items() if field not in lists[:1]}
     if any("$LIST" in kind for kinds in sized.values() for kind in kinds.values()):
-        raise HandedOnError("lists of different lengths")
+        raise FallbackError("lists of different lengths")
     filled = {table.name: _rows(table, sized[table.name]) for table in tables if sized[table.name]}
     if len(data) != sum(rows.nbytes for rows in filled.values()):
-        raise HandedOnError("data after the last row")
+        raise FallbackError("data after the last row")
     for table in tables:
         elements[table.name]["properties"] = OrderedDict(sized[table.name])
         if table.name not in filled:
@@ -153,7 +153,7 @@ def _header(elements: dict[str, Element], encoding: str, type_of: Callable[[str,
         for field, kind in element["properties"].items():
             for part in kind.split(", ($LIST,)"):
                 if part[1:] not in _TYPES:
-                    raise HandedOnError(f"properties of type {part[1:]}")
+                    raise FallbackError(f"properties of type {part[1:]}")
             if "$LIST" in kind:
                 count, values = kind.split(", ($LIST,)")
                 lines.append(f"property list {type_of(count, True)} {type_of(values, False)} {field}")

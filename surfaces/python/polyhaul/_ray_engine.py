@@ -26,7 +26,7 @@ from ._agent import convert_assets
 #: A Ray task is full when it reaches this number of bytes or assets.
 BUNDLE_BYTES = 32 << 20
 BUNDLE_ASSETS = 64
-#: The memory hint of a task: the base, plus this number of bytes per byte of its largest source.
+#: The memory that a task requests: the base, plus this number of bytes per byte of its largest source.
 MEMORY_PER_BYTE = 4
 BASE_MEMORY = 200_000_000
 

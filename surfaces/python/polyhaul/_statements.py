@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polyhaul._errors import MalformedError
-from polyhaul._handed_on import HandedOnError
+from polyhaul._fallback import FallbackError
 from polyhaul._tables import loadtxt
 
 #: The byte that must follow the keyword of a vertex or face statement.
@@ -39,7 +39,7 @@ class Statements:
     """The statements of an OBJ file, located without parsing them.
 
     Raises:
-        HandedOnError: libraries parse some line differently: there are spaces before or tabs after a keyword, or a
+        FallbackError: libraries parse some line differently: there are spaces before or tabs after a keyword, or a
             comment after numbers.
     """
 
@@ -54,14 +54,14 @@ class Statements:
         first, second = self._at(codes, self._starts, 0), self._at(codes, self._starts, 1)
         is_v, self._is_face = first == ord("v"), first == ord("f")
         if bool((self._is_face & (second != _SPACE)).any()):
-            raise HandedOnError("a face statement without a space after its keyword")
+            raise FallbackError("a face statement without a space after its keyword")
         is_position = is_v & (second == _SPACE)
         self._keywords = {b"v": is_position, b"vt": is_v & (second == ord("t")), b"vn": is_v & (second == ord("n"))}
         longer = np.flatnonzero(is_v ^ is_position)
         is_spaced = self._at(codes, self._starts[longer], 2) == _SPACE
         is_known = is_spaced & ((second[longer] == ord("t")) | (second[longer] == ord("n"))) | (second[longer] == ord("p"))
         if not bool(is_known.all()):
-            raise HandedOnError("a vertex statement without a space after its keyword")
+            raise FallbackError("a vertex statement without a space after its keyword")
         self.remarks = self._remarks(~is_v & ~self._is_face)
 
     @staticmethod
@@ -80,7 +80,7 @@ class Statements:
         """Return (n, k) float64: the numbers of the statements with this keyword; ``None`` if there are none.
 
         Raises:
-            HandedOnError: the statements have different numbers of values.
+            FallbackError: the statements have different numbers of values.
         """
         rows = np.flatnonzero(self._keywords[keyword])
         if not len(rows):
@@ -89,7 +89,7 @@ class Statements:
         try:
             values = loadtxt(self._lines(rows), usecols=range(1, columns + 1), comments=None, ndmin=2)
         except MalformedError:
-            raise HandedOnError(f"{keyword.decode()} statements have different numbers of values") from None
+            raise FallbackError(f"{keyword.decode()} statements have different numbers of values") from None
         return np.asarray(values, np.float64)
 
     def fewest_numbers(self, keyword: bytes) -> int:
@@ -126,7 +126,7 @@ class Statements:
         remarks = [Remark(self._line(row).rstrip(b"\n"), face) for row, face in zip(rows.tolist(), faces, strict=True)]
         for text, _ in remarks:
             if text[:1] in (b" ", b"\t") and text.split()[:1] and text.split()[0] in (b"v", b"vt", b"vn", b"f"):
-                raise HandedOnError("spaces before a keyword")
+                raise FallbackError("spaces before a keyword")
         return remarks
 
 
@@ -134,19 +134,19 @@ def text_of(data: bytes) -> bytes:
     """Return the text with Unix line ends.
 
     Raises:
-        HandedOnError: the text is not UTF-8, or it has a byte order mark or other line ends.
+        FallbackError: the text is not UTF-8, or it has a byte order mark or other line ends.
     """
     if not data.isascii():
         if data.startswith(b"\xef\xbb\xbf"):
-            raise HandedOnError("a byte order mark")
+            raise FallbackError("a byte order mark")
         try:
             data.decode()
         except UnicodeDecodeError:
-            raise HandedOnError("text that is not UTF-8") from None
+            raise FallbackError("text that is not UTF-8") from None
     if b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
         if b"\r" in data:
-            raise HandedOnError("lines that end with a carriage return alone")
+            raise FallbackError("lines that end with a carriage return alone")
     return data
 
 
@@ -163,10 +163,10 @@ def numbers_per_line(text: bytes) -> npt.NDArray[np.int64]:
 
 
 def check_comments(text: bytes) -> None:
-    """Raise ``HandedOnError`` if a comment follows other text on its line."""
+    """Raise ``FallbackError`` if a comment follows other text on its line."""
     at = text.find(b"#")
     while at >= 0:
         if text[text.rfind(b"\n", 0, at) + 1 : at].strip():
-            raise HandedOnError("a comment after other text")
+            raise FallbackError("a comment after other text")
         end = text.find(b"\n", at)
         at = text.find(b"#", end) if end >= 0 else -1

@@ -21,7 +21,7 @@ def map_assets(
     read_options: dict[str, Any] | None = None,
     **ray_options: Any,
 ) -> Any:
-    """Read the asset of each row and pass it to ``fn``. Errors are returned as data.
+    """Read the asset of each row and pass it to ``fn``. Errors are returned in columns instead of being raised.
 
     Args:
         ds: a Ray dataset with a column of paths or URLs.

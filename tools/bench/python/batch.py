@@ -1,4 +1,4 @@
-"""Libraries of assets: the rate of `polyhaul batch` beside `polyhaul convert`, and libraries of a million assets.
+"""Asset libraries: the rate of `polyhaul batch` beside `polyhaul convert`, and libraries of a million assets.
 
     python tools/bench/python/batch.py POLYHAUL [--assets N] [--rows N] [--rounds N] [--workers N,...] [--folder DIR]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polyhaul
 import pyvista
-from polyhaul._handed_on import HandedOnError, log_handed_on, log_read
+from polyhaul._fallback import FallbackError, log_fallback, log_read
 
 from polyhaul_pyvista._obj import obj_data
 from polyhaul_pyvista._ply import ply_data
@@ -40,9 +40,9 @@ def _read(path: str, format: str, convert: Callable[[str], pyvista.PolyData], re
     if not options:
         try:
             data = convert(str(path))
-        except (HandedOnError, polyhaul.Error, OSError) as reason:
+        except (FallbackError, polyhaul.Error, OSError) as reason:
             # PyVista's own reader has its own message.
-            log_handed_on("PyVista", format, reason)
+            log_fallback("PyVista", format, reason)
         else:
             log_read("PyVista", format)
             return data

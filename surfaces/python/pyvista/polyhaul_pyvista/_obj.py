@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polyhaul
 import pyvista
-from polyhaul._handed_on import HandedOnError, check_faults
+from polyhaul._fallback import FallbackError, check_faults
 from polyhaul._statements import Statements, check_comments, text_of
 from vtkmodules.vtkIOCore import vtkMemoryResourceStream
 from vtkmodules.vtkIOGeometry import vtkOBJReader
@@ -27,22 +27,22 @@ def obj_data(path: str) -> pyvista.PolyData:
     """Points, polygons, and what belongs to them. If the indices of corners differ, each corner has a point of its own."""
     text = text_of(Path(path).read_bytes())
     if b"\\" in text:
-        raise HandedOnError("continued lines")
+        raise FallbackError("continued lines")
     check_comments(text)
     scene = polyhaul.read(text, format="obj", load_materials=False, writable=True, precision="double")
     check_faults(scene, allowed=("empty-index", "unknown-statement", "extra-value"))
     if "empty-index" in scene.report.warnings.counts and re.search(rb"/\d*/\s", text) is not None:
-        raise HandedOnError("a slash without a normal")
+        raise FallbackError("a slash without a normal")
     mesh = scene.meshes[0]
     if (b"+" in text and re.search(rb"\s\+", text) is not None) or not _is_finite(mesh):
-        raise HandedOnError("numbers with a plus sign, or that are not finite")
+        raise FallbackError("numbers with a plus sign, or that are not finite")
     has_lines = len(mesh.line_positions) > 0
     if mesh.curves or len(mesh.points) or (has_lines and mesh.face_count):
-        raise HandedOnError("points or curves, or lines beside faces")
+        raise FallbackError("points or curves, or lines beside faces")
     if not mesh.face_count and (mesh.groups or scene.materials or mesh.uvs is not None):
-        raise HandedOnError("groups, materials or uvs without faces")
+        raise FallbackError("groups, materials or uvs without faces")
     if mesh.uvs is not None and not mesh.uvs[:, 1].any() and Statements(text).fewest_numbers(b"vt") < 2:
-        raise HandedOnError("uvs of one number")
+        raise FallbackError("uvs of one number")
     positions = mesh.positions.astype(np.float64, copy=False)
     corners = mesh.corner_positions
     is_repeated = not all(_agrees(stream, corners) for stream in (mesh.corner_uvs, mesh.corner_normals))
@@ -74,10 +74,10 @@ def _set_normals(made: Any, mesh: Any, is_repeated: bool) -> None:
     stream = mesh.corner_normals
     if is_repeated:
         if stream is None or bool((stream == polyhaul.NONE).any()):
-            raise HandedOnError("corners without normals")
+            raise FallbackError("corners without normals")
         normals = normals[stream]
     elif len(normals) != mesh.position_count:
-        raise HandedOnError("more or fewer normals than positions")
+        raise FallbackError("more or fewer normals than positions")
     made.GetPointData().SetNormals(named("Normals", normals))
 
 
@@ -87,7 +87,7 @@ def _set_colors(made: Any, mesh: Any, text: bytes, point_count: int) -> None:
     values = Statements(text).numbers(b"v")
     if values is None or len(values) != point_count:
         if values is not None and values.shape[1] not in (6, 7):
-            raise HandedOnError("colors in an unexpected form")
+            raise FallbackError("colors in an unexpected form")
         return
     colors = np.clip(np.nan_to_num(values[:, 3:]), 0, 1) * 255
     name = "RGBA" if colors.shape[1] == 4 else "RGB"
@@ -137,7 +137,7 @@ def _materials(scene: Any, mesh: Any) -> _Materials:
     runs = mesh._data["material_runs"]
     statements = [] if runs is None else [(int(run[_FACE]), scene.materials[int(run[_VALUE])].name.split()) for run in runs]
     if any(not words for _, words in statements):
-        raise HandedOnError("a material without a name")
+        raise FallbackError("a material without a name")
     has_uvs = mesh.corner_uvs is not None and bool((mesh.corner_uvs != polyhaul.NONE).any())
     # The first face has no material, whatever was said before.
     events = [(face, words[0], True) for face, words in statements]
@@ -148,7 +148,7 @@ def _materials(scene: Any, mesh: Any) -> _Materials:
     if has_uvs and not any(is_named for face, _, is_named in events if face == 0):
         uv_names = ["TCoords"]
         if not _has_uvs_before(mesh, events):
-            raise HandedOnError("uvs that start after the first faces")
+            raise FallbackError("uvs that start after the first faces")
     for face, name, is_named in events:
         of_faces[face:] = names.index(name)
         if is_named:
@@ -173,7 +173,7 @@ def _uvs(mesh: Any, is_own: Any, is_repeated: bool) -> Any:
     has_uv = stream != polyhaul.NONE
     sizes = np.diff(mesh.face_offsets)
     if not np.array_equal(np.add.reduceat(has_uv, mesh.face_offsets[:-1].astype(np.int64), dtype=np.int64) % sizes, 0 * sizes):
-        raise HandedOnError("faces with some uvs")
+        raise FallbackError("faces with some uvs")
     is_used = np.zeros(len(mesh.uvs), np.bool_)
     is_used[stream[has_uv & np.repeat(is_own, sizes)]] = True
     at = np.flatnonzero(has_uv)
@@ -195,5 +195,5 @@ def _uv_order(names: list[str]) -> list[str]:
     points = reader.GetOutput().GetPointData()
     order = [points.GetAbstractArray(number).GetName() for number in range(points.GetNumberOfArrays())]
     if sorted(order) != sorted(names):
-        raise HandedOnError("several materials")
+        raise FallbackError("several materials")
     return order

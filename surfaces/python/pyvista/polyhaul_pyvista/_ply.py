@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polyhaul
 import pyvista
-from polyhaul._handed_on import HandedOnError, check_faults
+from polyhaul._fallback import FallbackError, check_faults
 
 from polyhaul_pyvista._vtk import named, surface
 
@@ -26,9 +26,9 @@ def ply_data(path: str) -> pyvista.PolyData:
     header = _header(path)
     kinds = _declared(header)
     if list(kinds)[: 1 + ("face" in kinds)] != ["vertex", "face"][: 1 + ("face" in kinds)]:
-        raise HandedOnError("elements in another order")
+        raise FallbackError("elements in another order")
     if re.search(rb"(?m)^format ascii", header) is not None and _has_plus_signs(Path(path).read_bytes()):
-        raise HandedOnError("numbers with a plus sign")
+        raise FallbackError("numbers with a plus sign")
     vertex, face = kinds.get("vertex", {}), kinds.get("face", {})
     _check(vertex, face)
     # Positions of another type than doubles are as they are.
@@ -95,13 +95,13 @@ def _check(vertex: Kinds, face: Kinds) -> None:
     colors = [vertex[name] for name in (*_COLORS, "alpha") if name in vertex]
     cell_values = [face[name] for name in (*_COLORS, "alpha", "intensity") if name in face]
     if any(kind not in _BYTES for kind in (*colors, *cell_values)):
-        raise HandedOnError("colors that are not bytes")
+        raise FallbackError("colors that are not bytes")
     if "texcoord" in face:
-        raise HandedOnError("uvs per corner, for which VTK repeats points")
+        raise FallbackError("uvs per corner, for which VTK repeats points")
     if unknown := [name for name in vertex if name in _OTHERWISE]:
-        raise HandedOnError(f"the property {unknown[0]}")
+        raise FallbackError(f"the property {unknown[0]}")
     if face and face.get("vertex_indices") != "list":
-        raise HandedOnError("faces without vertex_indices")
+        raise FallbackError("faces without vertex_indices")
 
 
 #: Properties of vertices that VTK has other meanings for.

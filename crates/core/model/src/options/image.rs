@@ -23,8 +23,8 @@ crate::options! {
         pub rle: bool = false, with_rle => [tga];
         /// Compression effort for PNG. The pixels are the same at every level.
         pub png_level: PngLevel = PngLevel::Balanced, with_png_level => [png];
-        /// JPEG quality, from 1 (small) to 100 (nearly lossless). From 90 on, colors are stored at full resolution
-        /// (4:4:4), below that at half the resolution in each direction (4:2:0).
+        /// JPEG quality, from 1 (small) to 100 (nearly lossless). At 90 and above, chroma has full resolution
+        /// (4:4:4). Below 90, it has half the resolution in each direction (4:2:0).
         pub quality: u8 = 90, with_quality => [jpg] in 1..=100;
         /// Write 32-bit floats unchanged instead of rounding them to 16 bits.
         pub exr_float: bool = false, with_exr_float => [exr];

@@ -14,7 +14,7 @@ logger = logging.getLogger("polyhaul.accelerate")
 MAX_MAPPED = 1 << 20
 
 
-class HandedOnError(Exception):
+class FallbackError(Exception):
     """The result of polyhaul would differ from the result of the other library. The message is the reason."""
 
 
@@ -23,23 +23,23 @@ def log_read(library: str, format: str) -> None:
     logger.debug("%s, %s: read by polyhaul", library, format)
 
 
-def log_handed_on(library: str, format: str, reason: BaseException) -> None:
+def log_fallback(library: str, format: str, reason: BaseException) -> None:
     """Log that the library's own reader is called, and why."""
-    text = str(reason) if isinstance(reason, HandedOnError) else f"polyhaul cannot read it: {reason}"
-    logger.debug("%s, %s: handed on: %s", library, format, text)
+    text = str(reason) if isinstance(reason, FallbackError) else f"polyhaul cannot read it: {reason}"
+    logger.debug("%s, %s: fallback: %s", library, format, text)
 
 
 def check_faults(scene: Any, allowed: tuple[str, ...] = ()) -> None:
-    """Raise ``HandedOnError`` if polyhaul repaired or skipped anything.
+    """Raise ``FallbackError`` if polyhaul repaired or skipped anything.
 
     The kinds in ``allowed`` are ignored, because the libraries read them in the same way.
     """
     for warning in scene.report.warnings:
         if warning.severity == "fault" and warning.code not in allowed:
-            raise HandedOnError(warning.message)
+            raise FallbackError(warning.message)
 
 
 def check_mapped(data: bytes) -> None:
-    """Raise ``HandedOnError`` for binary data that trimesh maps faster than polyhaul parses it."""
+    """Raise ``FallbackError`` for binary data that trimesh maps faster than polyhaul parses it."""
     if len(data) > MAX_MAPPED:
-        raise HandedOnError("binary data above 1 MiB, which trimesh maps without parsing")
+        raise FallbackError("binary data above 1 MiB, which trimesh maps without parsing")
