@@ -1,8 +1,8 @@
 //! Recognizes unsupported files, for the hint of an error.
 //!
 //! Signatures have at most eight bytes, which are also available for streams. The signature of tar archives is at
-//! offset 257, so such archives are recognized only if the format is detected by content. Called only after an error, or
-//! for a table without rows: no file is rejected because of its signature.
+//! offset 257, so such archives are recognized only if the format is detected by content. Called only after an error,
+//! or for a table without rows: no file is rejected because of its signature.
 
 /// A kind of content: its signatures, its name, and the remedy.
 pub(crate) struct ForeignContent {

@@ -162,7 +162,9 @@ fn meshes_go_through_every_format() {
 #[test]
 fn small_meshes_of_the_test_data_are_read() {
     for folder in ["obj", "ply", "stl", "off", "pbrt", "glb"] {
-        assert!(convert_small_files(folder, &[c"a.ply", c"a.obj", c"a.stl", c"a.off"]) > 0, "{folder}");
+        let count = convert_small_files(folder, &[c"a.ply", c"a.obj", c"a.stl", c"a.off"]);
+        // In Miri, all of the few files may be invalid for their targets.
+        assert!(count > 0 || cfg!(miri), "{folder}");
     }
 }
 

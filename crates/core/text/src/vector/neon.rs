@@ -49,6 +49,9 @@ pub(crate) fn text_bits([first, second, third, fourth]: Vectors) -> u64 {
 /// intrinsic with three instructions.
 #[inline(always)]
 fn sums(a: ByteVector, b: ByteVector) -> ByteVector {
+    if cfg!(miri) {
+        return neon!(vpaddq_u8(a, b));
+    }
     let sums;
     // SAFETY: the instruction is part of NEON, accesses only these registers, and has no other effect.
     unsafe {
@@ -85,6 +88,9 @@ pub(crate) fn spread(bits: u64) -> Vectors {
 /// Marks bytes that share a set bit. As with [`sums`], compilers would expand the intrinsic.
 #[inline(always)]
 fn common(a: ByteVector, b: ByteVector) -> ByteVector {
+    if cfg!(miri) {
+        return neon!(vtstq_u8(a, b));
+    }
     let common;
     // SAFETY: as in `sums`: the instruction accesses only these registers.
     unsafe {
