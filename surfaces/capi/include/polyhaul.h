@@ -1554,7 +1554,7 @@ ph_status ph_convert(const struct ph_input *input,
  *       The longest name of an object, group, material or file, in bytes (default 64 KiB).
  *   limits.elements = N >= 0; default 4294967294
  *       The maximum number of elements of each kind (default 2^32 - 2, the largest that the index type allows).
- *   limits.objects = N >= 0; default 1000000; obj
+ *   limits.objects = N >= 0; default 1000000; obj, glb
  *       The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000).
  *   limits.materials = N >= 0; default 100000; obj
  *       The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000).

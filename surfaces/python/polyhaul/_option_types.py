@@ -56,7 +56,8 @@ class Limits:
     #: The maximum number of elements of each kind (default 2^32 - 2, the largest that the index type allows).
     elements: int = 4_294_967_294
     #: The maximum number of objects, and of distinct groups, that an OBJ file declares (default 1,000,000). An empty
-    #: object takes about 320 bytes of memory.
+    #: object takes about 320 bytes of memory. In glTF, it limits the JSON, to 8 times as many objects and 64 times as
+    #: many values.
     objects: int = 1_000_000
     #: The maximum number of materials that an OBJ file uses, or a material library defines (default 100,000). A
     #: material takes about 700 bytes of memory.
@@ -313,7 +314,7 @@ class _OnlyWriteOptions(TypedDict, total=False):
     Images that are not embedded are referred to by name. Formats: glb. Default: True."""
     quantize: bool
     """Store positions, UVs from 0 to 1 and colors in 16 bits, and normals in 8 bits (``KHR_mesh_quantization``). A
-    position changes by at most 1/65534 of half the longest side of its object's bounding box. Formats: glb. Default:
+    position changes by at most 1/131068 of the longest side of its object's bounding box. Formats: glb. Default:
     False."""
     meshopt: bool
     """Compress vertices, indices and instances (``EXT_meshopt_compression``). Needs the feature ``meshopt``.
@@ -347,8 +348,8 @@ class _OnlyWriteOptions(TypedDict, total=False):
     png_level: Literal["fast", "balanced", "best"] | None
     """Compression effort for PNG. The pixels are the same at every level. Formats: png. Default: ``"balanced"``."""
     quality: int | None
-    """JPEG quality, from 1 (small) to 100 (nearly lossless). From 90 on, colors are stored at full resolution
-    (4:4:4), below that at half the resolution in each direction (4:2:0). Formats: jpg. Default: 90."""
+    """JPEG quality, from 1 (small) to 100 (nearly lossless). At 90 and above, chroma has full resolution (4:4:4).
+    Below 90, it has half the resolution in each direction (4:2:0). Formats: jpg. Default: 90."""
     exr_float: bool
     """Write 32-bit floats unchanged instead of rounding them to 16 bits. Formats: exr. Default: False."""
     zstd_level: int | None
