@@ -54,7 +54,7 @@ impl CurveBuilder {
         match statement.event.kind {
             EventKind::CurveType => {
                 self.begun = statement.at;
-                self.rational = statement.name.starts_with(b"rat ");
+                self.rational = words.clone().next() == Some(b"rat");
                 self.kind =
                     if words.next_back() == Some(b"bspline") { ObjCurvesKind::BSpline } else { ObjCurvesKind::Other };
                 self.skipping = self.kind == ObjCurvesKind::Other;

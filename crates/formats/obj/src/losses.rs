@@ -5,14 +5,14 @@
 
 use crate::text::ObjDigits;
 use polyhaul_geometry::losses;
-use polyhaul_geometry::losses::LeftOut;
-use polyhaul_geometry::parts::{columns, tables};
+use polyhaul_geometry::losses::{CHANGED_REMARKS, LeftOut};
+use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, tables};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
 use polyhaul_model::options::{FormatOptions, ObjWriteOptions, Smoothing};
 use polyhaul_model::warnings::{Warnings, counted};
-use polyhaul_model::{Domain, Material, Mesh, Scene};
+use polyhaul_model::{Domain, Material, Mesh, NONE, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_spill::paced;
@@ -91,7 +91,53 @@ pub fn note_left_out(
     let hint = Some("use `--digits shortest` for exact numbers".to_owned());
     let place = Place { file: output.into(), ..Place::default() };
     warnings.push_many("changed-numbers", coarse, Diagnostic { place, hint, ..Diagnostic::new(message) });
+    note_unwritten(scene, options, output, warnings)
+}
+
+/// Warns about values that OBJ can store, but that are not written, and about changed comments.
+fn note_unwritten(
+    scene: &Scene,
+    options: FormatOptions<'_, ObjWriteOptions>,
+    output: &str,
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let weights: u64 = paced(&scene.meshes).map(|mesh| colored_weights(mesh) as u64).sum();
+    let weights = if options.scene.colors { weights } else { 0 };
+    let nouns = ["position weight", "position weights"];
+    let reason = ", because a vertex is written with either a weight or a color";
+    losses::note_dropped(reason, [("left-out-weights", nouns, weights)], output, warnings);
+    let objects = scene.listed_objects()?;
+    let flags = scene.evaluated_meshes(&objects)?;
+    let has_uvs = options.scene.uv;
+    let sum_of_evaluated = |count: fn(&Mesh) -> usize| -> u64 {
+        let meshes = paced(&scene.meshes).zip(&flags).filter(|(_, flag)| **flag && has_uvs);
+        meshes.map(|(mesh, _)| count(mesh) as u64).sum()
+    };
+    let kinds = [
+        ("left-out-uv-depths", THIRD_COORDINATES, sum_of_evaluated(uv_depths)),
+        ("left-out-uvs", ["UV of a line", "UVs of lines"], sum_of_evaluated(line_uvs)),
+    ];
+    let reason = ", because objects with a transform, material slots or attributes are written without such values";
+    losses::note_dropped(reason, kinds, output, warnings);
+    let changed = names::changed_remarks(&scene.comments) + names::changed_remarks(&scene.infos);
+    losses::note_changed([("changed-remarks", CHANGED_REMARKS, changed, None)], output, warnings);
     Ok(())
+}
+
+/// Number of weights other than 1 of positions that are written with a color.
+fn colored_weights(mesh: &Mesh) -> usize {
+    let pairs = mesh.position_weights.iter().zip(mesh.colors.iter());
+    pairs.filter(|(weight, color)| **weight != 1.0 && !color.iter().all(|channel| channel.is_nan())).count()
+}
+
+/// Number of UVs with a third coordinate.
+fn uv_depths(mesh: &Mesh) -> usize {
+    mesh.uv_depths.iter().filter(|depth| **depth != 0.0).count()
+}
+
+/// Number of line corners with a UV.
+fn line_uvs(mesh: &Mesh) -> usize {
+    mesh.lines.corner_uvs.iter().filter(|index| **index != NONE).count()
 }
 
 /// Result of one pass over the numbers of a scene.

@@ -150,6 +150,7 @@ pub fn pieces<'s>(
         }
         result => result?,
     };
+    state.check_statements(job.chunks.name())?;
     // SAFETY: the run finished without an error, so every placed chunk was also published.
     let positions = unsafe { job.columns.into_positions(state.counts) };
     consumer.start(KnownPositions::All(&positions))?;
@@ -357,6 +358,18 @@ impl ObjState {
         }
     }
 
+    /// Fails if the file has words, but no OBJ statement.
+    fn check_statements(&self, file: &Arc<str>) -> Result<()> {
+        let counts = self.warnings.counts();
+        let has_words = ["unknown-statement", "malformed"].iter().any(|code| counts.contains_key(code));
+        if !has_words || self.has_statement {
+            return Ok(());
+        }
+        let place = Place { file: file.clone(), line: Some(1), column: Some(1), offset: Some(0) };
+        let message = "the file contains no OBJ statements";
+        Err(Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed))
+    }
+
     fn complain(&mut self, complaint: &ObjComplaint, placer: &mut Placer<'_>, options: &ParseOptions) -> Result<()> {
         let diagnostic = Diagnostic {
             message: complaint.message.clone(),
@@ -387,16 +400,11 @@ fn dropped_indices(first: Diagnostic, stream: ObjStream, count: u64) -> Diagnost
 
 /// Runs the checks that need the whole file, and assembles the scene.
 fn finish(mut job: ObjJob<'_, '_>, state: ObjState, threads: usize) -> Result<Obj> {
-    let ObjState { counts, corners, lines, assembler, watch, skipped, has_statement, mut warnings, .. } = state;
-    if matches!(job.keeps, ObjKeeps::Part) && assembler.looks_back() {
+    if matches!(job.keeps, ObjKeeps::Part) && state.assembler.looks_back() {
         return Err(looks_back());
     }
-    let has_words = ["unknown-statement", "malformed"].iter().any(|code| warnings.counts().contains_key(code));
-    if has_words && !has_statement {
-        let place = Place { file: job.chunks.name().clone(), line: Some(1), column: Some(1), offset: Some(0) };
-        let message = "the file contains no OBJ statements";
-        return Err(Diagnostic { place, ..Diagnostic::new(message) }.into_error(ErrorKind::Malformed));
-    }
+    state.check_statements(job.chunks.name())?;
+    let ObjState { counts, corners, lines, assembler, watch, skipped, mut warnings, .. } = state;
     let precision = job.options.precision;
     // SAFETY: as for `finish` below. Either all chunks have doubles, or none has.
     let exact = if precision.has_doubles() { unsafe { job.columns.take_exact(counts) } } else { Vec::new() };

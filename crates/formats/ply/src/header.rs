@@ -292,10 +292,12 @@ impl<'a> PlyParser<'a> {
 
     fn check_size(&self, bytes: &[u8], size: usize) -> Result<()> {
         let limits = &self.options.limits;
+        let is_line_shorter = limits.line_bytes < limits.name_bytes;
+        let name = if is_line_shorter { "line_bytes" } else { "name_bytes" };
         let limit = limits.name_bytes.min(limits.line_bytes);
         let (message, hint) = if size as u64 > limit {
-            let message = format!("header line is longer than the limit `name_bytes` ({limit} bytes)");
-            (message, limit_hint("name_bytes"))
+            let message = format!("header line is longer than the limit `{name}` ({limit} bytes)");
+            (message, limit_hint(name))
         } else if (self.at + size) as u64 > limits.header_bytes {
             let message = format!("the header is longer than the limit `header_bytes` ({} bytes)", limits.header_bytes);
             (message, limit_hint("header_bytes"))

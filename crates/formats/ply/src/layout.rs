@@ -65,7 +65,7 @@ impl PlyShape {
             let mut count_bytes = u64::from(count).to_ne_bytes();
             // The count in the file's byte order. It was read from a field of this size, so it fits.
             if cfg!(target_endian = "big") {
-                count_bytes.rotate_left(size);
+                count_bytes.rotate_right(size);
             }
             let count_bytes = &mut count_bytes[..size];
             if layout.swap {

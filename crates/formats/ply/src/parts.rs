@@ -41,8 +41,8 @@ pub fn parts(
 ) -> Result<Attempt<PlyPartsRead>> {
     let opened = read_header(feed, options)?;
     let swap = opened.swap();
-    if opened.header.encoding == PlyHeaderEncoding::Ascii || !opened.feed.is_positioned() || !opened.warnings.is_empty()
-    {
+    let is_ascii = opened.header.encoding == PlyHeaderEncoding::Ascii;
+    if is_ascii || !opened.feed.is_positioned() || !opened.warnings.is_empty() || opened.may_be_converted {
         return Ok(Attempt::Declined);
     }
     let mut feed = opened.feed;

@@ -50,6 +50,8 @@ pub fn pieces(feed: Feed<'_>, options: &ParseOptions, consumer: &dyn MeshConsume
     let swap = opened.swap();
     let (vertices, faces) = match &opened.header.elements[..] {
         _ if opened.header.encoding == PlyHeaderEncoding::Ascii => return Ok(Attempt::Declined),
+        // Whether the rows are damaged is known only after all of them have been read.
+        _ if opened.may_be_converted => return Ok(Attempt::Declined),
         _ if opened.header.comments.iter().any(|comment| textures::texture_name(comment).is_some()) => {
             return Ok(Attempt::Declined);
         }

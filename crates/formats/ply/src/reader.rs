@@ -30,7 +30,7 @@ pub(super) struct PlyOpened<'a, 'o> {
     pub(super) options: &'o ParseOptions,
     pub(super) warnings: Warnings,
     /// Whether a text-mode transfer may have replaced each LF in binary rows with CR LF.
-    may_be_converted: bool,
+    pub(super) may_be_converted: bool,
 }
 
 /// State after reading all rows.

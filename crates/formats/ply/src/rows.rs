@@ -3,6 +3,7 @@
 
 use super::delivery::PlyPieces;
 use super::header::Element;
+use super::scene::EDGE_ENDS;
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, elements_hint, limit_hint};
@@ -147,7 +148,9 @@ impl PlyRowsTarget<'_> {
         let mut lists = 0;
         for property in &self.element.properties {
             match (check.of, property.count) {
-                (PlyChecked::Pairs(_), _) => return words.nth(if whole { 0 } else { flaw.item as usize }),
+                (PlyChecked::Pairs(_), None) if EDGE_ENDS.get(flaw.item as usize) == Some(&&*property.name) => {
+                    return words.next();
+                }
                 (PlyChecked::List(list), Some(_)) if list == lists => {
                     return words.nth(if whole { 0 } else { 1 + flaw.item as usize });
                 }

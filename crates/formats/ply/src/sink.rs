@@ -175,6 +175,13 @@ impl PlySink {
         self.moves.iter().filter(takes).all(is_float)
     }
 
+    /// Returns the offset in a row without lists of number `item`, of `bytes` bytes, of a store's items.
+    fn offset_in_row(&self, store: usize, item: u32, bytes: usize) -> usize {
+        let to = 4 * item as usize;
+        let is_source = |step: &&Move| step.store == store && (step.to..step.to + step.op.target_bytes()).contains(&to);
+        self.moves.iter().find(is_source).map_or(0, |step| step.at + (to - step.to) / 4 * bytes)
+    }
+
     /// Stores a block's numbers in the arrays. Slots for them must have been reserved.
     ///
     /// # Safety
@@ -470,7 +477,7 @@ impl<'a, 's> Turns<'a, 's> {
                 for (at_row, pair) in pairs.chunks_exact(2).enumerate() {
                     if let Some((item, kind)) = check.flaw(pair) {
                         let at_row = row + at_row;
-                        let at = at_row * size + item as usize * check.scalar.bytes();
+                        let at = at_row * size + self.sink.offset_in_row(store, item, check.scalar.bytes());
                         self.findings.add(Flaw { row: self.block.first_row + at_row as u64, at, item, kind })?;
                     }
                 }

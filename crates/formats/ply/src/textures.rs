@@ -17,9 +17,14 @@ pub(super) const TEXTURE_NUMBER: &str = "texnumber";
 /// Returns the texture named in a comment.
 pub(super) fn texture_name(comment: &str) -> Option<&str> {
     let (word, name) = comment.trim_start().split_once([' ', '\t'])?;
+    Some(plain_name(name)).filter(|name| !name.is_empty() && word.eq_ignore_ascii_case(TEXTURE_WORD))
+}
+
+/// Returns a name without the blanks and the quotes around it.
+pub(super) fn plain_name(name: &str) -> &str {
     let name = name.trim();
     let unquoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
-    Some(unquoted.unwrap_or(name)).filter(|name| !name.is_empty() && word.eq_ignore_ascii_case(TEXTURE_WORD))
+    unquoted.unwrap_or(name)
 }
 
 /// Formats the comment for a texture.
@@ -88,7 +93,8 @@ fn material(file: &str, names: &mut DistinctNames) -> Result<Material> {
     Ok(Material { name, diffuse: Some(Color::Rgb([1.0; 3])), maps, ..Material::default() })
 }
 
-/// Converts texture numbers to integers. Negative and invalid numbers become -1.
+/// Converts texture numbers to integers. Negative and invalid numbers become -1, and numbers that are too large become
+/// the largest integer.
 fn whole_numbers(values: &Values) -> Result<Vec<i32>> {
     fn whole<T: Copy + Into<f64>>(values: &[T]) -> Result<Vec<i32>> {
         let mut numbers = Vec::new();
@@ -108,8 +114,8 @@ fn whole_numbers(values: &Values) -> Result<Vec<i32>> {
         Values::U32(values) => whole(values),
         Values::F32(values) => whole(values),
         Values::F64(values) => whole(values),
-        Values::I64(values) => wide(values, |value| i32::try_from(value).unwrap_or(-1)),
-        Values::U64(values) => wide(values, |value| i32::try_from(value).unwrap_or(-1)),
+        Values::I64(values) => wide(values, |value| value.clamp(-1, i32::MAX.into()) as i32),
+        Values::U64(values) => wide(values, |value| i32::try_from(value).unwrap_or(i32::MAX)),
     }
 }
 
@@ -133,5 +139,13 @@ mod tests {
         assert_eq!([texture_name("TextureFile"), texture_name("TextureFile "), texture_name("Texture a")], [None; 3]);
         let names = ["a.png", "x/y.b.jpg", "C:\\t\\z.png", ".png", "plain"].map(material_name);
         assert_eq!(names, ["a", "y.b", "z", ".png", "plain"]);
+    }
+
+    #[test]
+    fn numbers_that_are_too_large_stay_undefined_textures() {
+        let wide = Values::I64([i64::MIN, -1, 0, 7, 5_000_000_000].into());
+        assert_eq!(whole_numbers(&wide).unwrap(), [-1, -1, 0, 7, i32::MAX]);
+        assert_eq!(whole_numbers(&Values::U64([0, u64::MAX].into())).unwrap(), [0, i32::MAX]);
+        assert_eq!(whole_numbers(&Values::F64([f64::NAN, 5e9].into())).unwrap(), [-1, i32::MAX]);
     }
 }

@@ -141,7 +141,7 @@ pub fn read(
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.chunks.check_end(Extent::Whole, &options.run.cancel)?;
     state.end(&job)?;
-    let StlTextState { mut solids, count, watch, mut warnings, .. } = state;
+    let StlTextState { mut solids, count, lines, end, watch, mut warnings, .. } = state;
     let precision = options.precision;
     let (bounds, exact) = match consumer {
         Some(_) => (None, Vec::new()),
@@ -152,8 +152,12 @@ pub fn read(
     let is_exact = watch.finish(precision, bounds, options.faults, job.chunks.name(), &mut warnings)?;
     let exact = if is_exact { exact } else { Vec::new() };
     // The last solid can be empty. It is then dropped, unless it is the only one.
-    if solids.len() > 1 && solids.last().is_some_and(|last| last.first == count) {
-        solids.pop();
+    if solids.len() > 1
+        && let Some(last) = solids.pop_if(|last| last.first == count)
+    {
+        let place = Place { file: job.chunks.name().clone(), line: Some(lines + 1), offset: Some(end), column: None };
+        let message = format!("the empty solid `{}` at the end was dropped", names::shown(&last.name));
+        warnings.note(options.faults, "empty-solid", Diagnostic { place, ..Diagnostic::new(message) })?;
     }
     // Triangles before the first `solid` belong to a solid without a name.
     if solids.first().is_none_or(|solid| solid.first > 0) {
@@ -402,7 +406,7 @@ impl StlTextState {
             Some(last) => {
                 let message = format!("the empty solid `{}` before this one was dropped", names::shown(&last.name));
                 let diagnostic = Diagnostic { place: placer.place(start), ..Diagnostic::new(message) };
-                self.warnings.push("empty-solid", diagnostic);
+                self.warnings.note(options.faults, "empty-solid", diagnostic)?;
                 last.name = name;
             }
             None => try_push(&mut self.solids, Solid { name, first }, "solids")?,

@@ -127,7 +127,8 @@ fn settle_open(
     warnings: &mut Warnings,
 ) -> Result<u64> {
     if !state.bytes.is_multiple_of(FACET_BYTES as u64) {
-        return settle(state, u64::from(declared), None, name, options, warnings);
+        let count = settle(state, u64::from(declared), None, name, options, warnings)?;
+        return check_count(count, options).map(|()| count);
     }
     let count = state.bytes / FACET_BYTES as u64;
     check_count(count, options)?;
@@ -202,10 +203,15 @@ fn settle(
         let diagnostic = Diagnostic::at(name, start - size_of::<u32>() as u64, message);
         warnings.broken(options.faults, "wrong-count", diagnostic)?;
     } else if bytes > count * facet_bytes {
-        let message = format!("extra data after the {count} triangles that the header declares was ignored");
-        warnings.note(options.faults, "trailing-bytes", Diagnostic::at(name, start + count * facet_bytes, message))?;
+        warnings.note(options.faults, "trailing-bytes", trailing(name, start + count * facet_bytes, count))?;
     }
     Ok(facet_count.min(count))
+}
+
+/// Describes the data at `offset`, after the last of `count` triangles.
+pub(super) fn trailing(name: &Arc<str>, offset: u64, count: u64) -> Diagnostic {
+    let message = format!("extra data after the {count} triangles that the header declares was ignored");
+    Diagnostic::at(name, offset, message)
 }
 
 /// Decodes the triangles in some bytes.

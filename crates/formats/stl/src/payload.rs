@@ -20,6 +20,9 @@ pub(super) struct StlPayload {
     pub(super) facets: u64,
     /// Number of attribute bytes.
     pub(super) bytes: u64,
+    /// File offset of the end of the triangles, and number of bytes after it.
+    pub(super) end: u64,
+    pub(super) rest: u64,
 }
 
 /// Reads a source sequentially in blocks.
@@ -95,8 +98,12 @@ impl StlPayload {
             }
         }
         // Up to 49 bytes may follow, because some programs end files with a newline.
-        let is_whole = blocks.at() <= size && size - blocks.at() < FACET_BYTES as u64;
-        Ok((is_whole && payload.bytes > 0).then_some(payload))
+        payload.end = blocks.at();
+        let Some(rest) = size.checked_sub(payload.end).filter(|&rest| rest < FACET_BYTES as u64) else {
+            return Ok(None);
+        };
+        payload.rest = rest;
+        Ok((payload.bytes > 0).then_some(payload))
     }
 }
 

@@ -69,7 +69,7 @@ fn read_bare(
     options: &ParseOptions<StlReadOptions>,
     consumer: Option<&dyn MeshConsumer>,
 ) -> Result<StlFound> {
-    let StlPayload { facets, bytes } = payload;
+    let StlPayload { facets, bytes, end, rest } = payload;
     let message = format!("{bytes} attribute bytes after {facets} of the triangles were dropped");
     let mut warnings = Warnings::default();
     let first = Diagnostic::at(&source.name().into(), HEADER_BYTES as u64, message);
@@ -77,8 +77,13 @@ fn read_bare(
     let header = head.get(..HEADER_BYTES).unwrap_or_default();
     let count = header.last_chunk().map_or(0, |count| u32::from_le_bytes(*count));
     let name = source.name().to_owned();
+    let file: Arc<str> = name.as_str().into();
     let facets = BareFacets::new(source, try_copy(header, "the header")?);
-    binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)
+    let mut found = binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)?;
+    if rest > 0 {
+        found.warnings.note(options.faults, "trailing-bytes", binary::trailing(&file, end, count.into()))?;
+    }
+    Ok(found)
 }
 
 /// Returns the text of a header: the bytes before the first NUL, trimmed.

@@ -5,9 +5,9 @@ use super::{FACET_BYTES, HEADER_BYTES};
 use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::frame::Frame;
 use polyhaul_geometry::linear::{cross, dot, subtract, wide};
-use polyhaul_geometry::losses::{LeftOut, note_left_out};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
 use polyhaul_geometry::parts;
-use polyhaul_geometry::parts::{Part, THIRD_COORDINATES, columns, homeless, homes, loose_vertices, named, tables};
+use polyhaul_geometry::parts::{Part, THIRD_COORDINATES, columns, homeless, homes, loose_vertices, tables};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::names;
 use polyhaul_model::options::{Dialect, Digits, SceneWriteOptions};
@@ -59,13 +59,19 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
     let is_kept = |column: &Column| {
         !job.options.scene.ascii && is_attribute(column) && homes(job.parts).any(|part| is_first(column, part.mesh))
     };
-    let names = if job.options.scene.ascii && !is_blenders { &[][..] } else { job.parts };
+    let has_names = job.options.scene.ascii && !is_blenders;
+    let is_nameless = |part: &&Part<'_>| !has_names || part.faces.is_empty();
+    let names = paced(job.parts).filter(is_nameless).map(|part| part.object.name.as_str());
+    let names =
+        LeftOut::named("left-out-names", ["object name", "object names"], names.filter(|name| !name.is_empty()));
     let mut loose = 0;
     for part in homes(job.parts) {
         loose += loose_vertices(part.mesh, job.run.worker_threads())?;
     }
     let normals = if is_blenders { ["normal", "normals"] } else { ["vertex normal", "vertex normals"] };
-    let comments = job.scene.infos.len() + job.scene.comments.len().saturating_sub(1);
+    // Only a binary file has a header for a comment.
+    let in_header = usize::from(!job.options.scene.ascii);
+    let comments = job.scene.infos.len() + job.scene.comments.len().saturating_sub(in_header);
     let others = [
         ("left-out-vertices", ["unused vertex", "unused vertices"], loose),
         ("left-out-uvs", ["UV", "UVs"], sum(&|mesh| mesh.uvs.len())),
@@ -75,9 +81,41 @@ fn note_all_left_out(job: &StlJob<'_>, warnings: &mut Warnings) -> Result<()> {
         ("left-out-lines", ["line", "lines"], sum(&|mesh| mesh.lines.len())),
         ("left-out-remarks", ["comment", "comments"], comments as u64),
     ];
-    let named = [named(names), columns(homes(job.parts).map(|part| part.mesh), is_kept), tables(job.scene)];
+    let named = [names, columns(homes(job.parts).map(|part| part.mesh), is_kept), tables(job.scene)];
     let left_out = homeless(job.parts, job.materials).into_iter().chain(named).chain(others.map(LeftOut::from));
     note_left_out("STL", left_out, job.output, warnings);
+    note_all_changed(job, has_names, warnings)
+}
+
+/// Warns about a changed header and, if the file `has_names`, about changed names of solids.
+fn note_all_changed(job: &StlJob<'_>, has_names: bool, warnings: &mut Warnings) -> Result<()> {
+    let is_title_changed = match job.scene.comments.first() {
+        Some(comment) if !job.options.scene.ascii => title_of(&title(job.scene)?)? != comment.trim_ascii(),
+        _ => false,
+    };
+    let is_changed = |part: &&Part<'_>| name(&part.object.name).trim_ascii() != part.object.name;
+    let solids = paced(job.parts).filter(|part| has_names && !part.faces.is_empty());
+    let changed = [
+        (
+            "changed-remarks",
+            [
+                "comment was shortened to the 80 bytes of the header, or replaced because it starts with `solid`",
+                "comments were shortened to the 80 bytes of the header, or replaced because they start with `solid`",
+            ],
+            u64::from(is_title_changed),
+            None,
+        ),
+        (
+            "changed-names",
+            [
+                "name was changed: names in text STL have no control characters, outer blanks or `facet normal`",
+                "names were changed: names in text STL have no control characters, outer blanks or `facet normal`",
+            ],
+            solids.filter(is_changed).count() as u64,
+            None,
+        ),
+    ];
+    note_changed(changed, job.output, warnings);
     Ok(())
 }
 
@@ -105,13 +143,21 @@ fn whole_header(scene: &Scene) -> Result<Option<[u8; HEADER_BYTES - 4]>> {
     Ok(is_same.then_some(header))
 }
 
-/// Formats the header of a binary file: the original header or the first comment, truncated to fit, followed by the
-/// number of triangles.
+/// Formats the header of a binary file, which ends with the number of triangles.
 fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let count = u32::try_from(count)
         .map_err(|_| Error::new(ErrorKind::Limit, "cannot write STL files with more than 2^32 - 1 triangles"))?;
+    let mut header = Vec::new();
+    header.try_reserve_exact(HEADER_BYTES)?;
+    header.extend_from_slice(&title(scene)?);
+    header.extend_from_slice(&count.to_le_bytes());
+    Ok(header)
+}
+
+/// Formats the text of a header: the original header or the first comment, truncated to fit.
+fn title(scene: &Scene) -> Result<[u8; HEADER_BYTES - 4]> {
     if let Some(header) = whole_header(scene)? {
-        return Ok([&header, &count.to_le_bytes()[..]].concat());
+        return Ok(header);
     }
     let default_title = concat!("polyhaul ", env!("CARGO_PKG_VERSION"));
     let comment = scene.comments.first().map_or(default_title, String::as_str);
@@ -120,11 +166,8 @@ fn header(scene: &Scene, count: u64) -> Result<Vec<u8>> {
     let title = if is_word { default_title } else { comment };
     // Up to 80 bytes, without cutting a character in two.
     let size = (0..HEADER_BYTES - 3).rfind(|&size| title.is_char_boundary(size)).unwrap_or(0);
-    let mut header = Vec::new();
-    header.try_reserve_exact(HEADER_BYTES)?;
-    header.extend_from_slice(&title.as_bytes()[..size]);
-    header.resize(HEADER_BYTES - 4, 0);
-    header.extend_from_slice(&count.to_le_bytes());
+    let mut header = [0; HEADER_BYTES - 4];
+    header[..size].copy_from_slice(&title.as_bytes()[..size]);
     Ok(header)
 }
 
@@ -325,13 +368,26 @@ impl StlPageSlot {
     }
 }
 
-/// Replaces control characters, because a file with such characters would not be recognized as text.
+/// Replaces control characters, because a file with such characters would not be recognized as text, and the blank in
+/// `facet normal `, because this text starts a triangle.
 fn name(name: &str) -> Cow<'_, str> {
-    if name.contains(|c: char| c.is_ascii_control()) {
+    const FACET: &[u8] = b"facet normal ";
+    let mut written: Cow<'_, str> = if name.contains(|c: char| c.is_ascii_control()) {
         names::on_a_line(&name.replace(|c: char| c.is_ascii_control(), "_")).into_owned().into()
     } else {
         names::on_a_line(name)
+    };
+    let is_facet = |name: &[u8], at: usize| {
+        let is_apart = at == 0 || name[at - 1] == b' ';
+        is_apart && name.get(at..at + FACET.len()).is_some_and(|words| words.eq_ignore_ascii_case(FACET))
+    };
+    for at in 0..written.len() {
+        if is_facet(written.as_bytes(), at) {
+            let blank = at + b"facet".len();
+            written.to_mut().replace_range(blank..=blank, "_");
+        }
     }
+    written
 }
 
 fn solid(page: &mut Page<'_>, word: &[u8], name: &str) {

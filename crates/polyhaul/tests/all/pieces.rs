@@ -229,3 +229,27 @@ fn an_error_of_the_consumer_ends_the_reading() {
     let error = Reader::new(Input::Memory(bytes, "made.ply".into())).pieces(&keeper).unwrap_err();
     assert_eq!((error.kind(), error.diagnostic().message.as_str()), (ErrorKind::Host, "no more"));
 }
+
+/// The same error as reading the scene.
+#[test]
+fn a_file_without_statements_is_an_error() {
+    let input = || Input::Memory(b"foo\nbar\n".to_vec(), "made.obj".into());
+    let keeper = Keeper::default();
+    let error = Reader::new(input()).pieces(&keeper).unwrap_err();
+    let expected = Reader::new(input()).scene().unwrap_err();
+    assert_eq!((error.kind(), error.diagnostic()), (ErrorKind::Malformed, expected.diagnostic()));
+}
+
+/// Points in which a text-mode transfer replaced LF by CR LF: only the whole file shows whether they are damaged.
+#[test]
+fn damaged_points_are_read_as_a_scene() {
+    let header = "ply\r\nformat binary_little_endian 1.0\r\nelement vertex 3\r\nproperty float x\r\n\
+                  property float y\r\nproperty float z\r\nend_header\r\n";
+    let rows = (0..9u32).flat_map(|at| (0x3f80_0000 + at * 10).to_le_bytes());
+    let damaged = rows.flat_map(|byte| if byte == b'\n' { vec![b'\r', b'\n'] } else { vec![byte] });
+    let bytes: Vec<u8> = header.bytes().chain(damaged).collect();
+    let input = || Input::Memory(bytes.clone(), "made.ply".into());
+    assert!(Reader::new(input()).pieces(&Keeper::default()).unwrap().is_none());
+    let error = Reader::new(input()).scene().unwrap_err();
+    assert!(error.to_string().contains("every LF was replaced by CR LF"), "{error}");
+}

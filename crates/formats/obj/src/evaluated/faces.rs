@@ -3,10 +3,10 @@
 use super::prepare::{ObjNumbers, Prepared};
 use super::values::ObjAttribute;
 use crate::elements::{CornerForms, state_name, state_number};
-use crate::text::ObjText;
+use crate::text::{MATERIAL, ObjHeld, ObjText, SMOOTHING};
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
-use polyhaul_model::options::Smoothing;
+use polyhaul_model::options::{Dialect, Smoothing};
 use polyhaul_model::{Domain, NONE, Run};
 use polyhaul_pipeline::out::Out;
 use polyhaul_text::format::Page;
@@ -25,6 +25,21 @@ struct ObjSaid {
 /// State at the start of an object, before any state line.
 const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None };
 
+/// A slot that no object has.
+const NO_SLOT: i32 = -1;
+
+/// Returns the smoothing and the material in effect after an object's faces, as in [`ObjHeld::values`]; `None` if it
+/// has no faces.
+pub(super) fn values_after(text: &ObjText<'_>, prepared: &Prepared<'_>) -> Option<[u32; 3]> {
+    let last = prepared.face(prepared.mesh.faces.len().checked_sub(1)?);
+    let writer = FaceWriter::new(text, prepared);
+    let has_material = writer.material(last).is_some_and(|material| !writer.material_name(material).is_empty());
+    let mut values = ObjHeld::default().values;
+    values[SMOOTHING] = writer.smoothing(last).unwrap_or(values[SMOOTHING]);
+    values[MATERIAL] = if has_material { 0 } else { NONE };
+    Some(values)
+}
+
 /// Writes faces `range`, counted in output order.
 pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
     let writer = FaceWriter::new(text, prepared);
@@ -35,6 +50,9 @@ pub(super) fn faces(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<us
     };
     let mut at = range.start;
     let mut next = writer.state(prepared.face(at));
+    if at == 0 {
+        writer.end_inherited(next, out)?;
+    }
     while at < range.end {
         writer.say(next, said, out)?;
         said = next;
@@ -193,6 +211,23 @@ impl<'a> FaceWriter<'a> {
         Some(best.0)
     }
 
+    /// Ends the smoothing and the material of earlier objects, if the first face of this object has none.
+    fn end_inherited(&self, first: ObjSaid, out: &mut Out) -> Result<()> {
+        let options = self.text.options;
+        // Blender writes no such lines.
+        if options.scene.dialect == Dialect::Blender {
+            return Ok(());
+        }
+        let is_inherited = |state: usize| self.prepared.before[state] != ObjHeld::default().values[state];
+        if first.smoothing.is_none() && is_inherited(SMOOTHING) && options.own.smoothing != Smoothing::None {
+            out.whole(|page| state_number(page, b"s ", 0))?;
+        }
+        if first.material.is_none() && is_inherited(MATERIAL) {
+            self.say_material(NO_SLOT, out)?;
+        }
+        Ok(())
+    }
+
     /// Writes a state line for each state that changed.
     fn say(&self, next: ObjSaid, said: ObjSaid, out: &mut Out) -> Result<()> {
         if let Some(value) = next.smoothing
@@ -223,18 +258,22 @@ impl<'a> FaceWriter<'a> {
         name.map_or("off", String::as_str)
     }
 
-    fn say_material(&self, material: i32, out: &mut Out) -> Result<()> {
-        let options = self.text.options.own;
-        let object = self.prepared.object;
+    /// Returns the name of a material; empty if there is no material.
+    fn material_name(&self, material: i32) -> &'a str {
         let slot = usize::try_from(material).ok();
-        let place = match &object.materials {
+        let place = match &self.prepared.object.materials {
             Some(slots) => slot.and_then(|slot| *slots.get(slot)?),
             None => slot,
         };
         let material = place.and_then(|place| self.text.materials.get(place));
-        let name = names::joined(material.map_or("", |material| &material.name));
+        material.map_or("", |material| &material.name)
+    }
+
+    fn say_material(&self, material: i32, out: &mut Out) -> Result<()> {
+        let options = self.text.options.own;
+        let name = names::joined(self.material_name(material));
         if options.material_groups {
-            let group = format!("{}_{name}", names::joined(&object.name));
+            let group = format!("{}_{name}", names::joined(&self.prepared.object.name));
             out.whole(|page| state_name(page, b"g", &group, false))?;
         }
         if let Some(name) = self.text.stated_material(&name).filter(|_| options.materials) {

@@ -81,8 +81,7 @@ fn write_large(
     let mut prepared = Prepared::new(object, preparing, run.worker_threads(), &mut dedup, ObjNumbers::default())?;
     // The tables are no longer needed, and writing pages needs memory.
     drop(dedup);
-    prepared.bases = written.counts.map(|count| count as u32);
-    written.add(prepared.counts())?;
+    prepared.place(written)?;
     let pages = LargePages::new(&prepared, preparing.text, chunk_bytes(run))?;
     writing.pages(&pages, &mut (), pages.count(), slot_bytes(chunk_bytes(run)))
 }

@@ -253,11 +253,7 @@ impl<'a> Pages for SmallPages<'a> {
     }
 
     fn order(&self, written: &mut ObjWritten, slot: &mut Self::Slot) -> Result<()> {
-        slot.prepared.iter_mut().try_for_each(|prepared| {
-            // The counts fit in 32 bits: `add` checked them when it added the previous object.
-            prepared.bases = written.counts.map(|count| count as u32);
-            written.add(prepared.counts())
-        })
+        slot.prepared.iter_mut().try_for_each(|prepared| prepared.place(written))
     }
 
     fn bytes<'b>(&'b self, slot: &'b Self::Slot) -> &'b [u8] {

@@ -1,8 +1,8 @@
 //! Prepares an object before its text is formatted: indices of its UVs and normals, face order, smoothing groups.
 
-use super::smoothing;
 use super::values::{Normals, Numbering, ObjAttribute, Rounding, normals, number_normals, number_uvs, uvs};
-use crate::text::ObjText;
+use super::{faces, smoothing};
+use crate::text::{ObjText, ObjWritten};
 use polyhaul_geometry::dedup::{Dedup, Unique};
 use polyhaul_geometry::frame::Frame;
 use polyhaul_model::error::Result;
@@ -26,6 +26,10 @@ pub(super) struct Prepared<'a> {
     pub(super) numbers: ObjNumbers,
     /// Offsets to add to indices of positions, UVs and normals.
     pub(super) bases: [u32; 3],
+    /// States in effect before the object, as in [`ObjHeld::values`](crate::text::ObjHeld::values).
+    pub(super) before: [u32; 3],
+    /// States in effect after the object, if it has faces.
+    after: Option<[u32; 3]>,
 }
 
 /// Results for one object; the memory is reused.
@@ -62,7 +66,7 @@ impl<'a> Prepared<'a> {
         let options = text.options;
         let mesh = &scene.meshes[object.mesh];
         let frame = Frame::new(object, scene.axes, &options.scene.placement(Some(Axes::OBJ))?)?;
-        let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3] };
+        let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3], before: [0; 3], after: None };
         // Taken out of `prepared`, from which values are borrowed while these are computed.
         let mut uvs = emptied(&mut prepared.numbers.uvs);
         let mut normals = emptied(&mut prepared.numbers.normals);
@@ -86,7 +90,17 @@ impl<'a> Prepared<'a> {
         if matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) {
             numbers.smoothing = smoothing::groups(mesh, options.own.smoothing == Smoothing::BitFlags)?;
         }
+        prepared.after = faces::values_after(text, &prepared);
         Ok(prepared)
+    }
+
+    /// Places the object after the objects in `written`, and adds it to them.
+    pub(super) fn place(&mut self, written: &mut ObjWritten) -> Result<()> {
+        // The counts fit in 32 bits: `add` checked them when it added the previous object.
+        self.bases = written.counts.map(|count| count as u32);
+        self.before = written.held.values;
+        written.held.values = self.after.unwrap_or(self.before);
+        written.add(self.counts())
     }
 
     /// The UVs of the object.

@@ -3,7 +3,7 @@
 //! PLY stores only the first diffuse map of a material; everything else is dropped with a warning.
 
 use super::scene::{PlyJob, PlySpan};
-use crate::textures::{material_name, texture_comment};
+use crate::textures::{material_name, plain_name, texture_comment};
 use polyhaul_geometry::losses::LeftOut;
 use polyhaul_geometry::parts::{each_material, used_materials};
 use polyhaul_model::error::{Error, Result, try_push, try_string};
@@ -24,7 +24,9 @@ pub(super) struct PlyTextures {
 fn diffuse_map(material: &Material) -> Option<&TextureMap> {
     let (_, map) = material.maps_of(MapKind::Diffuse).next()?;
     let file = &*map.file;
-    (!file.is_empty() && file.trim() == file && names::remark(file) == file).then_some(map)
+    // The reader drops quotes and blanks around a name.
+    let is_kept = !file.is_empty() && plain_name(file) == file && names::remark(file) == file;
+    is_kept.then_some(map)
 }
 
 impl PlyTextures {

@@ -9,7 +9,7 @@ use polyhaul::model::{
     Axes, Counts, Curve, Domain, Elements, Material, Mesh, NONE, Object, ObjectKind, Run, Scene, VertexGroup,
 };
 use polyhaul::ops::MeshOps;
-use polyhaul::options::{Digits, ObjWriteOptions, RunOptions, SceneWriteOptions, Smoothing};
+use polyhaul::options::{Dialect, Digits, ObjWriteOptions, RunOptions, SceneWriteOptions, Smoothing};
 use polyhaul::{ErrorKind, Input};
 
 /// Four triangles in a row.
@@ -70,6 +70,24 @@ fn smoothing_runs_hold_where_there_are_no_flags() {
     let flags = Mesh { face_smooth: vec![0, 0, 9, 0].into(), ..mesh };
     let written = rest(&single(flags, None), &obj);
     assert_eq!(written, ["s 0", "f 1 2 3", "f 2 3 4", "s 1", "f 3 4 5", "s 0", "f 4 5 6"]);
+}
+
+/// An object without slots and flags must not have the material and the smoothing of the object before it.
+#[test]
+fn objects_inherit_no_material_and_no_smoothing() {
+    let mut scene = single(Mesh { face_smooth: vec![1; 4].into(), ..strip() }, Some(vec![Some(0)]));
+    scene.meshes.push(strip());
+    for name in ["two", "three"] {
+        let object = Object { transform: Some(IDENTITY), materials: Some(vec![]), ..named(name, 1, &scene) };
+        scene.objects.push(object);
+    }
+    let lines = rest(&scene, &WriteOptions::default());
+    assert_eq!(lines[..3], ["s 1", "usemtl red", "f 1 2 3"]);
+    assert_eq!(lines[6..9], ["s 0", "usemtl (null)", "f 7 8 9"]);
+    assert_eq!(lines.len(), 16);
+    let mut blender = WriteOptions::default();
+    blender.scene.dialect = Dialect::Blender;
+    assert!(rest(&scene, &blender).iter().all(|line| line != "s 0" && line != "usemtl (null)"));
 }
 
 #[test]

@@ -21,13 +21,16 @@ pub fn write(scene: &Scene, options: &WriteOptions, library: Option<&str>) -> St
         out,
         before: [0; 3],
         is_unknown: false,
+        left: [false; 2],
     };
     for object in &scene.objects {
         if scene.is_evaluated(object) {
             writer.evaluated(object);
             writer.is_unknown = true;
         } else {
-            writer.as_read(object)
+            writer.as_read(object);
+            // An object without faces ends no state.
+            writer.left = [writer.is_unknown; 2];
         }
     }
     writer.out
@@ -43,6 +46,8 @@ struct Reference<'a> {
     before: [usize; 3],
     /// Whether an evaluated object may have left state.
     is_unknown: bool,
+    /// Whether smoothing and a material are in effect that an evaluated object may not inherit.
+    left: [bool; 2],
 }
 
 /// Distinct values of an attribute as text, and the index of each corner.
@@ -179,6 +184,9 @@ impl Reference<'_> {
             order.sort_by_key(|&face| slot(face));
         }
         let smooth = smoothing(mesh, self.options);
+        if let Some(&last) = order.last() {
+            self.end_left(object, smooth.get(last).copied(), slot(last));
+        }
         let mut last_smooth = None;
         let mut last_group = None;
         let mut last_slot = None;
@@ -223,6 +231,23 @@ impl Reference<'_> {
             self.line(&format!("g {}_{name}", blanks(&object.name)));
         }
         self.state_material(&name);
+    }
+
+    /// Ends what earlier objects left and this one does not set. `smooth` and `slot` are those of its last face.
+    fn end_left(&mut self, object: &Object, smooth: Option<u32>, slot: i32) {
+        let slots = object.materials.as_deref().unwrap_or_default();
+        let [is_smooth, has_material] = self.left;
+        if is_smooth && smooth.is_none() && self.options.obj.smoothing != Smoothing::None {
+            self.line("s 0");
+        }
+        if has_material && slots.is_empty() {
+            if self.options.obj.material_groups {
+                self.line(&format!("g {}_", blanks(&object.name)));
+            }
+            self.state_material("");
+        }
+        let material = usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
+        self.left = [smooth.is_some_and(|value| value != 0), material.is_some()];
     }
 
     /// A scene without a named material has no `usemtl`; otherwise a face without a material cancels the previous

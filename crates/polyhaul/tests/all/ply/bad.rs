@@ -120,6 +120,24 @@ fn binary_rows_say_where_they_are_wrong() {
     }
 }
 
+/// Other properties may precede the ends of an edge, and the second end the first.
+#[test]
+fn wrong_ends_of_edges_are_found_where_they_are() {
+    const EDGES: &str = "element vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
+                         element edge 2\nproperty uchar flag\nproperty int vertex2\nproperty int vertex1\n";
+    let text = header("ascii", EDGES) + "0 0 0\n1 0 0\n7 1 0\n8 1 5\n";
+    let place = error(text).place().clone();
+    assert_eq!((place.line, place.column), (Some(15), Some(5)));
+    let mut file = header("binary_little_endian", EDGES).into_bytes();
+    let rows = file.len() as u64 + 24;
+    file.extend([0; 24]);
+    for (flag, ends) in [(7, [1, 0]), (8, [1, 5i32])] {
+        file.push(flag);
+        file.extend(ends.map(i32::to_le_bytes).concat());
+    }
+    assert_eq!(error(file).place().offset, Some(rows + 9 + 5));
+}
+
 #[test]
 fn broken_faces_are_left_out_on_request() {
     let faces: [(u8, &[i32]); 2] = [(7, &[0, -2, 2]), (9, &[0, 1, 2])];

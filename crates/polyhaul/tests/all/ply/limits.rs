@@ -39,3 +39,12 @@ fn an_endless_header_is_refused() {
     let error = read(Input::Reader(Box::new(Endless(0)), "x.ply".into()), |_| ()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
 }
+
+#[test]
+fn long_header_lines_name_the_limit_that_they_exceed() {
+    let file = header("ascii", "element a 0\n");
+    let error = read(memory(file.as_bytes()), |limits| limits.line_bytes = 10).unwrap_err();
+    assert_eq!(error.diagnostic().hint.as_deref(), Some("raise the limit `line_bytes`"));
+    let error = read(memory(file.as_bytes()), |limits| limits.name_bytes = 10).unwrap_err();
+    assert_eq!(error.diagnostic().hint.as_deref(), Some("raise the limit `name_bytes`"));
+}

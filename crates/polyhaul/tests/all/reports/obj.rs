@@ -1,6 +1,6 @@
 //! OBJ files by other programs, and damaged ones.
 
-use crate::support::{memory, read_options, try_converted};
+use crate::support::{memory, read_options, try_converted, try_written};
 use polyhaul::model::{Color, Elements, Material, Mesh, NONE, Object, Scene};
 use polyhaul::options::{Dialect, ObjWriteOptions, OnError};
 use polyhaul::{ErrorKind, Format, Loaded, ReadOptions, Reader, Result, WriteOptions, Writer};
@@ -337,4 +337,35 @@ fn names_of_files_may_be_in_quotes() {
         assert_eq!((files, material.missing), (vec!["t t.png", "u.png"], false));
         assert_eq!(scene.material_libraries.len(), 1 + usize::from(names.contains('n')), "{names}");
     }
+}
+
+/// Any white space may separate the words of a statement.
+#[test]
+fn rational_curves_may_have_a_tab_in_their_type() {
+    for (kind, is_rational) in [("rat bspline", true), ("rat\tbspline", true), ("bspline", false)] {
+        let curve = format!("cstype {kind}\ndeg 1\ncurv 0 1 -2 -1\nparm u 0 0 1 1\nend\n");
+        let loaded = try_read(format!("v 0 0 0 1\nv 1 0 0 2\n{curve}"), &ReadOptions::default()).unwrap();
+        assert_eq!(loaded.value.meshes[0].curves[0].rational, is_rational, "{kind:?}");
+    }
+}
+
+/// A vertex has a weight or a color, and an object with a transform has neither third coordinates nor UVs of lines.
+#[test]
+fn values_that_are_not_written_are_counted() {
+    let text = "v 0 0 0 .5\n#MRGB ff102030\nv 1 0 0\nv 0 1 0 2\nvt 0 0 .5\nvt 1 0 0\nl 1/1 2/2\nf 1/1 2/2 3/2\n";
+    let mut scene = try_read(text, &ReadOptions::default()).unwrap().value;
+    let mut write = WriteOptions::default().with_format(Some(Format::Obj));
+    let counts = |scene: &Scene, write: &WriteOptions| {
+        let (_, report) = try_written(scene, write).unwrap();
+        let codes = ["left-out-weights", "left-out-uv-depths", "left-out-uvs", "changed-remarks"];
+        codes.map(|code| report.warnings.counts().get(code).copied().unwrap_or(0))
+    };
+    assert_eq!(counts(&scene, &write), [1, 0, 0, 0]);
+    scene.objects[0].transform =
+        Some([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]);
+    scene.comments = vec!["a\u{7}b".into()];
+    assert_eq!(counts(&scene, &write), [1, 1, 2, 1]);
+    write.scene.colors = false;
+    write.scene.uv = false;
+    assert_eq!(counts(&scene, &write), [0, 0, 0, 1]);
 }

@@ -308,6 +308,18 @@ fn textures_are_materials() {
     assert_eq!((cloud.comments.len(), cloud.materials.len()), (1, 0));
 }
 
+/// The reader drops quotes around a name, so a name with quotes cannot be stored.
+#[test]
+fn textures_with_quotes_in_their_names_are_counted() {
+    let face = "element face 1\nproperty list uchar int vertex_indices\n";
+    let text = ply(&format!("comment TextureFile first.png\n{VERTICES}{face}"), &format!("{ROWS}3 0 1 2\n"));
+    let mut scene = try_read(text, &ReadOptions::default()).unwrap().value;
+    scene.materials[0].maps[0].file = "\"first.png\"".into();
+    let (written, report) = try_written(&scene, &to(Format::Ply)).unwrap();
+    assert_eq!(report.warnings.counts().get("left-out-materials"), Some(&1));
+    assert!(!String::from_utf8_lossy(&written).contains("TextureFile"));
+}
+
 /// A PLY file stores one texture of a material; the others are counted by name.
 #[test]
 fn what_a_file_cannot_hold_of_a_material_is_counted() {

@@ -2,7 +2,7 @@
 
 use crate::support::{memory, read_options, stream, try_converted};
 use polyhaul::model::Scene;
-use polyhaul::options::OnError;
+use polyhaul::options::{Limits, OnError};
 use polyhaul::{ErrorKind, Format, Input, Loaded, ReadOptions, Reader, Result, WriteOptions};
 
 fn try_read(input: Input, options: &ReadOptions) -> Result<Loaded<Scene>> {
@@ -41,6 +41,19 @@ fn a_header_without_a_count_is_followed_by_all_triangles() {
     }
     for input in [memory(binary(0, 0, &[]), "a.stl"), stream(binary(0, 0, &[]), "a.stl")] {
         assert!(try_read(input, &ReadOptions::default()).unwrap().report.warnings.is_empty());
+    }
+}
+
+/// The limit applies to a stream whose header has no count, even if the stream ends inside a triangle.
+#[test]
+fn a_stream_without_a_count_has_a_limit() {
+    let limits = Limits::default().with_elements(30);
+    let options = ReadOptions::default().with_on_error(OnError::Warn).with_limits(limits);
+    for rest in [&b""[..], b"x"] {
+        let loaded = try_read(stream(binary(u32::MAX, 10, rest), "a.stl"), &options).unwrap();
+        assert_eq!(loaded.value.meshes[0].faces.len(), 10);
+        let error = try_read(stream(binary(u32::MAX, 11, rest), "a.stl"), &options).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit);
     }
 }
 
@@ -143,7 +156,9 @@ fn bytes_of_attributes_are_dropped() {
             for options in [ReadOptions::default(), read_options(2, Some(100))] {
                 let loaded = try_read(memory(file(&triangles, rest), "a.stl"), &options).unwrap();
                 assert_eq!(loaded.value.meshes[0], expected.meshes[0]);
-                assert!(loaded.report.warnings.counts()["left-out-attributes"] > 0);
+                let counts = loaded.report.warnings.counts();
+                assert!(counts["left-out-attributes"] > 0);
+                assert_eq!(counts.contains_key("trailing-bytes"), !rest.is_empty());
             }
         }
         let strict = ReadOptions::default().with_strict(true);

@@ -83,6 +83,9 @@ fn oddities_are_noted() {
     let many = b"solid a\nendsolid\nsolid b\nendsolid b\n".to_vec();
     let loaded = load(many).unwrap();
     assert_eq!((&*loaded.value.objects[0].name, warnings(&loaded)), ("b", vec!["empty-solid"]));
+    let last = [file("good/two_solids.stl"), b"solid c\nendsolid c\n".to_vec()].concat();
+    let loaded = load(last).unwrap();
+    assert_eq!((loaded.value.objects.len(), warnings(&loaded)), (2, vec!["empty-solid"]));
 }
 
 #[test]

@@ -139,10 +139,40 @@ fn what_stl_has_no_place_for_is_counted() {
 #[test]
 fn names_leave_text_what_it_is() {
     let mut scene = scene_of(square());
-    for (name, written) in [("a\0b\tc\nd", "a_b_c_d"), ("caf\u{e9} \\", "caf\u{e9} \\")] {
+    for (name, written) in [
+        ("a\0b\tc\nd", "a_b_c_d"),
+        ("caf\u{e9} \\", "caf\u{e9} \\"),
+        ("my Facet Normal x", "my Facet_Normal x"),
+        ("facet normal", "facet normal"),
+    ] {
         let end = scene.meshes[0].counts();
         scene.objects = vec![Object { name: name.into(), end, ..Object::default() }];
         let back = load(text(&scene).into_bytes()).unwrap();
         assert_eq!(back.value.objects[0].name, written);
+    }
+}
+
+#[test]
+fn changed_names_and_comments_are_counted() {
+    let mut scene = scene_of(square());
+    let end = scene.meshes[0].counts();
+    let object = |name: &str| Object { name: name.into(), end, ..Object::default() };
+    let ascii = || WriteOptions::default().with_scene(SceneWriteOptions::default().with_ascii(true));
+    let count = |scene: &Scene, options: WriteOptions, code: &str| {
+        let (_, report) = write(scene, options);
+        report.warnings.counts().get(code).copied().unwrap_or(0)
+    };
+    for (name, changed) in [("a\0b", 1), (" a", 1), ("facet normal x", 1), ("a\\", 0), ("facet normal", 0)] {
+        scene.objects = vec![object(name)];
+        assert_eq!(count(&scene, ascii(), "changed-names"), changed, "{name:?}");
+    }
+    // An object without faces is not written, and neither is its name.
+    scene.objects = vec![object("a"), Object { start: end, ..object("empty") }];
+    assert_eq!(count(&scene, ascii(), "left-out-names"), 1);
+    for (comment, changed) in [("a".repeat(81), 1), ("a".repeat(80), 0), ("Solid as a rock".into(), 1)] {
+        scene.comments = vec![comment.clone()];
+        assert_eq!(count(&scene, WriteOptions::default(), "changed-remarks"), changed, "{comment}");
+        assert_eq!(count(&scene, WriteOptions::default(), "left-out-remarks"), 0, "{comment}");
+        assert_eq!(count(&scene, ascii(), "left-out-remarks"), 1, "{comment}");
     }
 }
