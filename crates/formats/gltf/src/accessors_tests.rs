@@ -127,6 +127,27 @@ fn sparse_values_replace_some() {
 }
 
 #[test]
+fn replaced_values_do_not_count_as_clamped() {
+    let mut bytes = vec![1, 3, 0, 0];
+    bytes.extend(f32s(&[0.25, 2.0]));
+    bytes.extend(f32s(&[-1.0, 7.0, 1.0, 9.0]));
+    let sparse = json!({"count": 2, "indices": {"bufferView": 0, "componentType": 5121},
+        "values": {"bufferView": 0, "byteOffset": 4}});
+    let accessor = json!({"bufferView": 0, "byteOffset": 12, "componentType": 5126, "count": 4, "type": "SCALAR",
+        "sparse": sparse});
+    let cut = AtomicU64::new(0);
+    let logits = with(&document(&bytes, accessor, json!({})), &bytes, |values, log| {
+        let layout = values.layout(0, "test", &[1], log).unwrap();
+        let mut out = [0.0; 4];
+        values.fill(&mut [AccessorFill::floats(&layout, &mut out, 1, Finish::Logit, Some(&cut))]).unwrap();
+        out
+    });
+    // -1 and the replacement 2 are clamped; 7 and 9 are replaced.
+    assert_eq!((logits[0], logits[2], cut.into_inner()), (logits[0].min(0.0), logits[3], 2));
+    assert!((logits[1] + 3_f32.ln()).abs() < 1e-6, "{logits:?}");
+}
+
+#[test]
 fn broken_accessors_are_errors() {
     let bytes = [0; 64];
     let good = json!({"bufferView": 0, "componentType": 5126, "count": 5, "type": "VEC3"});

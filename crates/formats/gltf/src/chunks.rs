@@ -6,7 +6,7 @@ use crate::buffers::Binary;
 use crate::container::{BINARY, CHUNK_HEADER_BYTES, HEADER_BYTES, JSON, MAGIC, VERSION};
 use crate::json::{JsonLocation, unsupported_version};
 use crate::log::{malformed, over_limit};
-use polyhaul_model::error::{Result, fault, truncated};
+use polyhaul_model::error::{Result, fault, truncated, try_push};
 use polyhaul_model::limits::Limits;
 use polyhaul_pipeline::bytes::Bytes;
 use std::cell::Cell;
@@ -17,8 +17,8 @@ pub(crate) struct Chunks<'a> {
     pub(crate) json: Vec<u8>,
     pub(crate) location: JsonLocation,
     pub(crate) binary: Binary<'a>,
-    /// Code and message of a fault that was repaired.
-    pub(crate) fault: Option<(&'static str, String)>,
+    /// Codes and messages of faults that were repaired.
+    pub(crate) faults: Vec<(&'static str, String)>,
 }
 
 /// Splits a `.glb` or `.gltf` file into its parts.
@@ -30,7 +30,7 @@ pub(crate) fn chunks<'a>(bytes: &'a Bytes<'a>, limits: &Limits) -> Result<Chunks
     }
     if !head[..count].starts_with(MAGIC) {
         let json = whole_json(bytes, &head[..count], limits)?;
-        return Ok(Chunks { json, location: JsonLocation::File, binary: Binary::Missing, fault: None });
+        return Ok(Chunks { json, location: JsonLocation::File, binary: Binary::Missing, faults: Vec::new() });
     }
     let file: Arc<str> = bytes.name().into();
     if count < HEADER_BYTES {
@@ -93,22 +93,26 @@ impl<'a> ChunkReader<'a, '_> {
         // Some writers pad with zeros instead of spaces.
         json.truncate(json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1));
         let end = start + len;
-        let mut chunks = Chunks { json, location: JsonLocation::Chunk(start), binary: Binary::Missing, fault: None };
-        let Some((kind, start, len)) = self.second(end)? else { return Ok(chunks) };
-        if !(start - CHUNK_HEADER_BYTES as u64).is_multiple_of(4) {
-            let message = format!("the chunk that ends at byte {end} is not padded to a multiple of 4 bytes");
-            chunks.fault = Some(("unpadded-chunk", message));
+        let location = JsonLocation::Chunk(start);
+        let mut chunks = Chunks { json, location, binary: Binary::Missing, faults: Vec::new() };
+        let mut chunks_end = end;
+        if let Some((kind, start, len)) = self.second(end)? {
+            if !(start - CHUNK_HEADER_BYTES as u64).is_multiple_of(4) {
+                let message = format!("the chunk that ends at byte {end} is not padded to a multiple of 4 bytes");
+                try_push(&mut chunks.faults, ("unpadded-chunk", message), "warnings")?;
+            }
+            // The specification requires readers to ignore chunks of unknown types.
+            if kind == *BINARY {
+                chunks.binary = self.binary(start, len)?;
+            }
+            chunks_end = start + len;
         }
-        // The specification requires readers to ignore chunks of unknown types.
-        if kind == *BINARY {
-            chunks.binary = self.binary(start, len)?;
-        }
+        // Also without a second chunk, because the JSON chunk may exceed the declared length.
         if let Some(declared) = self.exceeded.get() {
             let message = format!(
-                "byte 8: the header declares a length of {declared} bytes, but the chunks end at byte {}",
-                start + len
+                "byte 8: the header declares a length of {declared} bytes, but the chunks end at byte {chunks_end}"
             );
-            chunks.fault = Some(("wrong-file-size", message));
+            try_push(&mut chunks.faults, ("wrong-file-size", message), "warnings")?;
         }
         Ok(chunks)
     }

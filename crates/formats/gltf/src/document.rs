@@ -3,7 +3,7 @@
 //! Other properties are ignored. Deserialization checks only types, so indices may be out of range.
 
 use crate::log::malformed;
-use crate::serial::{list, text};
+use crate::serial::{floats, list, text};
 use crate::whole;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
@@ -236,9 +236,9 @@ objects! {
         /// `SCALAR`, `VEC2`, `VEC3`, `VEC4`, `MAT2`, `MAT3`, `MAT4`.
         #[serde(rename = "type")]
         kind: String,
-        #[serde(deserialize_with = "list")]
+        #[serde(deserialize_with = "floats")]
         min: Vec<f32>,
-        #[serde(deserialize_with = "list")]
+        #[serde(deserialize_with = "floats")]
         max: Vec<f32>,
         sparse: Option<Sparse>,
         extras: Extras,

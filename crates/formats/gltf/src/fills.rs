@@ -106,8 +106,10 @@ impl<'m> AccessorFill<'m> {
         };
         match &mut self.target {
             FillTarget::Floats { values, width, finish } => {
+                // With replacements, values are converted after them, so that no replaced value counts as clamped.
+                let finish = if layout.sparse.is_some() { Finish::Keep } else { *finish };
                 for (number, values) in values.chunks_mut(max_elements * *width).enumerate() {
-                    add(number, values.len() / *width, FillTarget::Floats { values, width: *width, finish: *finish })?;
+                    add(number, values.len() / *width, FillTarget::Floats { values, width: *width, finish })?;
                 }
             }
             FillTarget::Indices { values, base } => {
@@ -132,8 +134,11 @@ impl<'m> AccessorFill<'m> {
                 if self.layout.is_some_and(|layout| layout.width < *width) {
                     values.iter_mut().skip(*width - 1).step_by(*width).for_each(|last| *last = 1.0);
                 }
-                // Zeros and ones are inside every range, so nothing is clamped and the count is ignored.
-                finish.apply(values, &AtomicU64::new(0));
+                // Replacements are converted together with the values around them: see `add_pieces`.
+                if self.layout.is_none_or(|layout| layout.sparse.is_none()) {
+                    // Zeros and ones are inside every range, so nothing is clamped and the count is ignored.
+                    finish.apply(values, &AtomicU64::new(0));
+                }
             }
             FillTarget::Indices { values, base } => {
                 values.fill(*base);
@@ -300,7 +305,7 @@ fn batches(pieces: &[Piece<'_>]) -> Result<Vec<usize>> {
 }
 
 /// Sparse replacements for a fill.
-struct SparseChange<'f> {
+struct SparseChange {
     fill: usize,
     layout: AccessorLayout,
     /// Indices of the replaced elements.
@@ -311,13 +316,10 @@ struct SparseChange<'f> {
     indices: Vec<u32>,
     /// Floats per element.
     width: usize,
-    finish: Finish,
-    /// Counts replacements that are clamped.
-    cut: Option<&'f AtomicU64>,
 }
 
-impl<'f> SparseChange<'f> {
-    fn new(index: usize, layout: &AccessorLayout, fill: &AccessorFill<'f>) -> Result<SparseChange<'f>> {
+impl SparseChange {
+    fn new(index: usize, layout: &AccessorLayout, fill: &AccessorFill<'_>) -> Result<SparseChange> {
         let count = layout.sparse.map_or(0, |sparse| sparse.indices.count);
         let mut change = SparseChange {
             fill: index,
@@ -326,14 +328,10 @@ impl<'f> SparseChange<'f> {
             floats: Vec::new(),
             indices: Vec::new(),
             width: 1,
-            finish: Finish::Keep,
-            cut: None,
         };
         match &fill.target {
-            FillTarget::Floats { width, finish, .. } => {
+            FillTarget::Floats { width, .. } => {
                 change.width = *width;
-                change.finish = *finish;
-                change.cut = fill.outcome;
                 change.floats = zeroed(count.saturating_mul(*width), "sparse values")?;
             }
             _ => change.indices = zeroed(count, "sparse values")?,
@@ -351,7 +349,7 @@ impl<'f> SparseChange<'f> {
         let fill = if self.floats.is_empty() {
             AccessorFill::indices(&values, &mut self.indices, 0, None)
         } else {
-            AccessorFill::floats(&values, &mut self.floats, self.width, self.finish, self.cut)
+            AccessorFill::floats(&values, &mut self.floats, self.width, Finish::Keep, None)
         };
         try_push(reads, fill, "sparse values")
     }
@@ -365,11 +363,13 @@ impl<'f> SparseChange<'f> {
         }
         let wrong = || Error::new(polyhaul_model::error::ErrorKind::Internal, "sparse values have no destination");
         match &mut fill.target {
-            FillTarget::Floats { values, width, .. } => {
+            FillTarget::Floats { values, width, finish } => {
                 for (&element, value) in self.replaced.iter().zip(self.floats.chunks_exact(*width)) {
                     let start = element as usize * *width;
                     values.get_mut(start..start + *width).ok_or_else(wrong)?.copy_from_slice(value);
                 }
+                let uncounted = AtomicU64::new(0);
+                finish.apply(values, fill.outcome.unwrap_or(&uncounted));
             }
             FillTarget::Indices { values, base } => {
                 for (&element, value) in self.replaced.iter().zip(&self.indices) {

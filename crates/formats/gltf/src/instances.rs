@@ -8,9 +8,11 @@ use crate::convert::Finish;
 use crate::document::{Node, extension};
 use crate::fills::AccessorFill;
 use crate::hierarchy::{NodeWorld, multiply, placed};
+use crate::instancing::ATTRIBUTES;
 use crate::layout::{AccessorLayout, Component};
 use crate::log::{GltfLog, malformed, over_limit};
 use polyhaul_model::error::{Result, try_push};
+use polyhaul_model::names::shown;
 use polyhaul_pipeline::arrays::zeroed;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -48,6 +50,7 @@ impl NodeInstances {
         let translations = planner.layout("TRANSLATION")?;
         let rotations = planner.layout("ROTATION")?;
         let scales = planner.layout("SCALE")?;
+        planner.note_others()?;
         Ok(planner.count.map(|count| NodeInstances { count, translations, rotations, scales }))
     }
 
@@ -117,5 +120,15 @@ impl InstancePlanner<'_, '_, '_> {
             return Err(over_limit(&format!("{}: {count} instances", self.path), limit, "instanced_objects"));
         }
         Ok(Some((layout, zeroed(count, "instances")?)))
+    }
+
+    /// Counts application-specific attributes, which are dropped.
+    fn note_others(&mut self) -> Result<()> {
+        let InstancePlanner { log, path, instancing, .. } = self;
+        for name in instancing.attributes.keys().filter(|name| !ATTRIBUTES.contains(&name.as_str())) {
+            let message = || format!("{path}: the attribute `{}` was dropped: only transforms are read", shown(name));
+            log.lose_about("left-out-attributes", 1, message, Some(name))?;
+        }
+        Ok(())
     }
 }

@@ -308,6 +308,18 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_the_nearest_doubles_and_bounds_may_be_infinite() {
+        let text = r#"{"asset":{"version":"2.0"},"nodes":[{"translation":[31.245270191439438,121.48791951161945,
+            100.78399658203125]}],
+            "accessors":[{"min":[1.7976931348623157e308,-0.5],"max":[-1.7976931348623157e308]}]}"#;
+        let document = parse(text.as_bytes(), "", JsonLocation::File, &Limits::default()).unwrap();
+        let translation = [31.245270191439438, 121.48791951161945, 100.78399658203125];
+        assert_eq!(document.nodes[0].translation, Some(translation));
+        assert_eq!(document.accessors[0].min, [f32::INFINITY, -0.5]);
+        assert_eq!(document.accessors[0].max, [f32::NEG_INFINITY]);
+    }
+
+    #[test]
     fn objects_are_bounded_before_they_are_parsed() {
         let limits = Limits::default().with_objects(10);
         let text = format!("{{\"nodes\":[{}{{}}]}}", "{},".repeat(2000));

@@ -227,7 +227,11 @@ impl<'a> MaterialBuilder<'a> {
                 ..self.texture(map, source)
             }),
             alpha_mode: alpha_mode(material, opacity < 1.0 || is_cut).map(str::to_owned),
-            alpha_cutoff: material.alpha_cutoff.filter(|&cutoff| cutoff != DEFAULT_CUTOFF && cutoff >= 0.0),
+            // JSON has no infinity; any cutoff above 1 hides everything.
+            alpha_cutoff: material
+                .alpha_cutoff
+                .filter(|&cutoff| cutoff != DEFAULT_CUTOFF && cutoff >= 0.0)
+                .map(|cutoff| cutoff.min(f32::MAX)),
             double_sided: !material.single_sided,
             extras: material.extras.as_deref().and_then(|extras| serde_json::from_str(extras).ok()),
             ..GltfMaterial::default()
@@ -270,7 +274,7 @@ impl<'a> MaterialBuilder<'a> {
         let missing = if converted.emissive_texture.is_some() { [1.0; 3] } else { [0.0; 3] };
         let color = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
         // A black factor would hide the texture.
-        let color = color.filter(|color| *color != [0.0; 3]).unwrap_or(missing);
+        let color = color.filter(|color| *color != [0.0; 3] && are_finite(color)).unwrap_or(missing);
         // At least 1, so that colors within the range are not scaled.
         let strength = color.into_iter().fold(1.0, f32::max);
         converted.emissive_factor = Some(color.map(|part| part / strength)).filter(|factor| *factor != [0.0; 3]);
@@ -287,7 +291,8 @@ impl<'a> MaterialBuilder<'a> {
         if material.unlit {
             self.extend(extensions, UNLIT, json!({}));
         }
-        if let Some(ior) = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != DEFAULT_IOR) {
+        let ior = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != DEFAULT_IOR && ior.is_finite());
+        if let Some(ior) = ior {
             self.extend(extensions, "KHR_materials_ior", json!({"ior": short(ior)}));
         }
         if let Some(factor) = material.clearcoat.map(unit_interval).filter(|&factor| factor > 0.0) {
@@ -299,8 +304,8 @@ impl<'a> MaterialBuilder<'a> {
             self.extend(extensions, "KHR_materials_sheen", json!({"sheenColorFactor": vec![short(sheen); 3]}));
         }
         if let Some(strength) = material.anisotropy.map(unit_interval).filter(|&strength| strength > 0.0) {
-            let turns = material.anisotropy_rotation.filter(|turns| turns.is_finite()).unwrap_or(0.0);
-            let rotation = turns * std::f32::consts::TAU;
+            let rotation = material.anisotropy_rotation.map(|turns| turns * std::f32::consts::TAU);
+            let rotation = rotation.filter(|rotation| rotation.is_finite()).unwrap_or(0.0);
             let value = json!({"anisotropyStrength": short(strength), "anisotropyRotation": short(rotation)});
             self.extend(extensions, "KHR_materials_anisotropy", value);
         }
@@ -345,13 +350,8 @@ impl<'a> MaterialBuilder<'a> {
             self.set.textures.push(GltfTexture { sampler, source: Some(image), ..GltfTexture::default() });
         }
         let mut info = TextureInfo { index: Some(index), ..TextureInfo::default() };
-        let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
-        let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
-        if ([u, v], [scale_u, scale_v]) != ([0.0; 2], [1.0; 2]) {
-            // The UV origin is the lower left corner of an image in MTL and the upper left corner in glTF: v becomes 1
-            // - v.
-            let value =
-                json!({"offset": [short(u), short(1.0 - scale_v - v)], "scale": [short(scale_u), short(scale_v)]});
+        if let Some([offset, scale]) = uv_transform(map).filter(|transform| *transform != [[0.0; 2], [1.0; 2]]) {
+            let value = json!({"offset": offset.map(short), "scale": scale.map(short)});
             self.extend(&mut info.extensions, "KHR_texture_transform", value);
         }
         info
@@ -367,6 +367,15 @@ impl<'a> MaterialBuilder<'a> {
         }
         0
     }
+}
+
+/// Returns the offset and the scale of a map in glTF. Returns `None` if a number is not finite: JSON cannot store it.
+fn uv_transform(map: &TextureMap) -> Option<[[f32; 2]; 2]> {
+    let [u, v] = map.offset.map_or([0.0; 2], |[u, v, _]| [u, v]);
+    let [scale_u, scale_v] = map.scale.map_or([1.0; 2], |[u, v, _]| [u, v]);
+    // The UV origin is the lower left corner of an image in MTL and the upper left corner in glTF: v becomes 1 - v.
+    let transform = [[u, 1.0 - scale_v - v], [scale_u, scale_v]];
+    are_finite(transform.as_flattened()).then_some(transform)
 }
 
 /// Returns the alpha mode, unless it is OPAQUE. If the material has no mode, `is_seen_through` decides.
@@ -388,6 +397,10 @@ fn rgb(color: &Color) -> Option<[f32; 3]> {
         Color::Rgb(color) => Some(*color),
         _ => None,
     }
+}
+
+fn are_finite(values: &[f32]) -> bool {
+    values.iter().all(|value| value.is_finite())
 }
 
 fn unit_interval(value: f32) -> f32 {
@@ -421,7 +434,10 @@ pub(crate) fn left_out(materials: &[Material], images: &GltfImages) -> [Vec<Stri
 fn left_out_properties(material: &Material) -> Vec<String> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3]));
     let is_spectral = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color).is_none());
+    let is_infinite = |color: [f32; 3]| color.contains(&f32::INFINITY);
     let properties = [
+        ("Ke", material.emission.as_ref().and_then(rgb).is_some_and(is_infinite)),
+        ("Ni", material.refraction_index == Some(f32::INFINITY)),
         ("Ks", is_seen(&material.specular) && !has_specular_glossiness(material)),
         ("Tf", is_seen(&material.transmission)),
         ("Kd spectral", is_spectral(&material.diffuse)),
@@ -431,7 +447,8 @@ fn left_out_properties(material: &Material) -> Vec<String> {
     ];
     let lost = properties.into_iter().filter(|(_, is_lost)| *is_lost).map(|(property, _)| property);
     let others = material.other.iter().map(|other| other.split_whitespace().next().unwrap_or_default());
-    lost.chain(others).map(|property| format!("{property} of {}", material.name)).collect()
+    let placements = material.maps.iter().filter(|map| uv_transform(map).is_none()).map(|_| "-o and -s");
+    lost.chain(placements).chain(others).map(|property| format!("{property} of {}", material.name)).collect()
 }
 
 /// Returns whether glTF has a property for a map whose image can be used.
@@ -480,6 +497,24 @@ mod tests {
         assert_eq!(set.images[0].uri.as_deref(), Some("a%20b.png"));
         assert_eq!(set.extensions, ["KHR_materials_emissive_strength", "KHR_materials_ior"]);
         assert_eq!(left_out(&[material], &GltfImages::default()).map(|lost| lost.len()), [0, 2]);
+    }
+
+    #[test]
+    fn infinite_numbers_are_left_out_and_counted() {
+        let infinite = TextureMap { offset: Some([f32::INFINITY, 0.0, 0.0]), ..map(MapKind::Diffuse, "a.png") };
+        let material = Material {
+            emission: Some(Color::Rgb([f32::INFINITY, 0.5, 0.0])),
+            refraction_index: Some(f32::INFINITY),
+            anisotropy: Some(0.5),
+            anisotropy_rotation: Some(f32::MAX),
+            alpha_cutoff: Some(f32::INFINITY),
+            maps: vec![infinite],
+            ..Material::default()
+        };
+        let set = convert_materials(std::slice::from_ref(&material), &GltfImages::default()).unwrap();
+        let text = serde_json::to_string(&set.materials).unwrap();
+        assert!(!text.contains("null"), "{text}");
+        assert_eq!(left_out(&[material], &GltfImages::default()).map(|lost| lost.len()), [3, 0]);
     }
 
     /// Reads the materials of a document and converts them back.

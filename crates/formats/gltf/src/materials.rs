@@ -133,8 +133,8 @@ impl MaterialReader<'_, '_, '_> {
         self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
         self.material.roughness = Some(pbr.roughness_factor.unwrap_or(1.0));
         self.base(pbr.base_color_factor, pbr.base_color_texture.as_ref(), is_opaque)?;
-        self.map(MapKind::Roughness, pbr.metallic_roughness_texture.as_ref(), Some('g'))?;
-        self.map(MapKind::Metallic, pbr.metallic_roughness_texture.as_ref(), Some('b'))
+        let channels = [(MapKind::Roughness, Some('g')), (MapKind::Metallic, Some('b'))];
+        self.two_maps(channels, pbr.metallic_roughness_texture.as_ref())
     }
 
     /// Reads the specular-glossiness model, which replaces the core model. Glossiness is 1 - roughness.
@@ -142,9 +142,9 @@ impl MaterialReader<'_, '_, '_> {
         self.material.specular = Some(Color::Rgb(extension.specular_factor.unwrap_or([1.0; 3])));
         self.material.roughness = Some(1.0 - extension.glossiness_factor.unwrap_or(1.0));
         self.base(extension.diffuse_factor, extension.diffuse_texture.as_ref(), is_opaque)?;
-        self.map(MapKind::Specular, extension.specular_glossiness_texture.as_ref(), None)?;
         // The alpha channel holds the glossiness.
-        self.map(MapKind::Shininess, extension.specular_glossiness_texture.as_ref(), Some('m'))
+        let channels = [(MapKind::Specular, None), (MapKind::Shininess, Some('m'))];
+        self.two_maps(channels, extension.specular_glossiness_texture.as_ref())
     }
 
     /// Reads the base color and its alpha.
@@ -213,6 +213,16 @@ impl MaterialReader<'_, '_, '_> {
         let strength = info.strength.filter(|&strength| kind == MapKind::Occlusion && strength != 1.0);
         map.base_gain = strength.map(|strength| [1.0 - strength, strength]);
         map.bump_multiplier = info.scale.filter(|&scale| kind == MapKind::Normal && scale != 1.0);
+        try_push(&mut self.material.maps, map, "materials")
+    }
+
+    /// Adds two maps of a texture, if there is one, whose channels store two properties. Counts its losses once.
+    fn two_maps(&mut self, channels: [(MapKind, Option<char>); 2], info: Option<&TextureInfo>) -> Result<()> {
+        let [(first_kind, first_channel), (kind, channel)] = channels;
+        let number = self.material.maps.len();
+        self.map(first_kind, info, first_channel)?;
+        let Some(map) = self.material.maps.get(number) else { return Ok(()) };
+        let map = TextureMap { kind, channel, ..map.clone() };
         try_push(&mut self.material.maps, map, "materials")
     }
 
@@ -354,6 +364,18 @@ mod tests {
         assert_eq!((maps[0].clamp, maps[3].clamp, maps[3].bump_multiplier), (Some(true), None, Some(0.5)));
         let expected = ["left-out-images 1", "left-out-texture-coordinates 1", "left-out-texture-rotations 1"];
         assert_eq!(warnings, expected);
+    }
+
+    #[test]
+    fn losses_of_a_texture_with_two_properties_are_counted_once() {
+        let info = json!({"index": 0, "texCoord": 1});
+        let (materials, warnings) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0}, {}],
+            "materials": [{"pbrMetallicRoughness": {"metallicRoughnessTexture": info}},
+                {"extensions": {SPECULAR_GLOSSINESS: {"specularGlossinessTexture": info}}},
+                {"pbrMetallicRoughness": {"metallicRoughnessTexture": {"index": 1}}}]}))
+        .unwrap();
+        assert_eq!([0, 1, 2].map(|number: usize| materials[number].maps.len()), [2, 2, 0]);
+        assert_eq!(warnings, ["left-out-images 1", "left-out-texture-coordinates 2"]);
     }
 
     #[test]

@@ -317,6 +317,10 @@ impl<'a> PlanBuilder<'a, '_> {
             (false, _) => (material != NONE).then_some(material as usize),
         };
         let mut materials = collected(groups.iter().map(|group| material(group.material)))?;
+        // Without faces, the first slot is the material of lines and points, as in the reader.
+        if has_slots && geometry.mesh.faces.is_empty() {
+            try_push(&mut materials, material(0), "the plan")?;
+        }
         // Reserved here, because `bare_material` cannot report a failed allocation.
         self.document.materials.try_reserve(materials.len())?;
         self.bare.try_reserve(materials.len())?;
@@ -347,6 +351,7 @@ impl<'a> PlanBuilder<'a, '_> {
             mode: (topology != mode::TRIANGLES).then_some(topology),
             ..Primitive::default()
         };
+        let material = materials.first().copied().flatten().filter(|_| geometry.mesh.faces.is_empty());
         let triangles = section_accessors.groups.iter().zip(materials).map(|(&indices, material)| Primitive {
             material,
             ..primitive(&section_accessors.triangles, Some(indices), mode::TRIANGLES)
@@ -354,12 +359,13 @@ impl<'a> PlanBuilder<'a, '_> {
         let lines = section_accessors
             .lines
             .iter()
-            .map(|(attributes, indices)| primitive(attributes, Some(*indices), mode::LINES));
+            .map(|(attributes, indices)| Primitive { material, ..primitive(attributes, Some(*indices), mode::LINES) });
         let extensions = match &geometry.splats {
             Some(_) => splats::extensions(self.job.scene),
             None => Extensions::default(),
         };
         let points = section_accessors.points.iter().map(|attributes| Primitive {
+            material,
             extensions: extensions.clone(),
             ..primitive(attributes, None, mode::POINTS)
         });

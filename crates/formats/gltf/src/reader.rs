@@ -102,8 +102,8 @@ fn read_scene(
     open_file: &mut OpenBufferFile<'_>,
     log: &mut GltfLog,
 ) -> Result<(Scene, usize)> {
-    let Chunks { json, location, binary, fault } = chunks(bytes, &options.limits)?;
-    fault.into_iter().try_for_each(|(code, message)| log.note(code, message))?;
+    let Chunks { json, location, binary, faults } = chunks(bytes, &options.limits)?;
+    faults.into_iter().try_for_each(|(code, message)| log.note(code, message))?;
     let document = json::parse(&json, bytes.name(), location, &options.limits)?;
     drop(json);
     json::check_extensions(&document)?;
@@ -333,7 +333,8 @@ impl SceneBuilder<'_, '_, '_> {
     }
 }
 
-/// Returns the bounding box that the accessors of a mesh declare; `None` unless all of them declare bounds as floats.
+/// Returns the bounding box that the accessors of a mesh declare; `None` unless all of them declare valid bounds as
+/// floats.
 fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
     let mut union: Option<Bounds<f64>> = None;
     for primitive in &document.meshes.get(mesh)?.primitives {
@@ -342,6 +343,10 @@ fn declared_bounds(document: &Document, mesh: usize) -> Option<Bounds<f64>> {
         let is_float = accessor.component_type == component::FLOAT;
         let min = accessor.min.first_chunk::<3>().filter(|_| is_float)?.map(f64::from);
         let max = accessor.max.first_chunk::<3>()?.map(f64::from);
+        // Some programs write the largest numbers, in the wrong order, as the bounds of unvisited positions.
+        if (0..3).any(|axis| !(max[axis] - min[axis]).is_finite() || max[axis] < min[axis]) {
+            return None;
+        }
         let bounds = Bounds { min, max };
         union = union.into_iter().chain([bounds]).reduce(Bounds::union);
     }

@@ -39,6 +39,13 @@ pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer:
     deserializer.deserialize_seq(ListVisitor(PhantomData))
 }
 
+/// Deserializes an array of floats. Numbers out of their range become infinite, because the bounds of empty accessors
+/// may be the largest doubles.
+pub(crate) fn floats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+    let numbers: Vec<f64> = list(deserializer)?;
+    Ok(numbers.into_iter().map(|number| number as f32).collect())
+}
+
 /// Deserializes text or `null`. Allocation must be fallible, because the text may be a whole buffer in base64.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     struct DocumentText(String);

@@ -207,6 +207,18 @@ fn a_wrong_list_of_roots_is_a_warning() {
     assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["listed-node"]), (1, 1));
 }
 
+#[test]
+fn invalid_bounds_do_not_round_transforms() {
+    for [min, max] in [[f64::MAX, f64::MIN], [3.4e38, -3.4e38]] {
+        let mut json = triangle();
+        json["nodes"][0]["translation"] = json!([12_345_678.9, 0, 0]);
+        json["accessors"][0]["min"] = json!([min, min, min]);
+        json["accessors"][0]["max"] = json!([max, max, max]);
+        let loaded = read_bytes(&with_binary(&json)).unwrap();
+        assert_eq!(loaded.scene.objects[0].transform.unwrap()[0][3], 12_345_678.9, "{min}");
+    }
+}
+
 /// The JSON chunk may have any length; the next chunk follows directly or after padding.
 #[test]
 fn chunks_need_no_padding() {
@@ -241,6 +253,30 @@ fn a_length_that_is_too_small_is_a_warning() {
         let loaded = read_bytes(&changed).unwrap();
         assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["wrong-file-size"]), (1, 1), "{length}");
     }
+    // Also if the JSON chunk, which exceeds the length, is the only chunk.
+    let mut bytes = glb(&[chunk(b"JSON", br#"{"asset":{"version":"2.0"}}"#, b' ')]);
+    bytes[8..12].copy_from_slice(&20_u32.to_le_bytes());
+    assert_eq!(read_bytes(&bytes).unwrap().warnings.counts()["wrong-file-size"], 1);
+    // Also if the JSON chunk lacks padding, which is a separate fault.
+    let json = triangle().to_string();
+    let json = json.clone() + &" ".repeat(5 - json.len() % 4);
+    let mut bytes = b"glTF\x02\0\0\0\x14\0\0\0".to_vec();
+    bytes.extend((json.len() as u32).to_le_bytes());
+    bytes.extend(b"JSON");
+    bytes.extend(json.as_bytes());
+    bytes.extend(chunk(b"BIN\0", &binary(), 0));
+    let loaded = read_bytes(&bytes).unwrap();
+    let counts = loaded.warnings.counts();
+    assert_eq!((counts["unpadded-chunk"], counts["wrong-file-size"]), (1, 1));
+}
+
+#[test]
+fn attributes_of_instances_that_are_not_read_are_counted() {
+    let mut json = triangle();
+    json["nodes"][0]["extensions"] =
+        json!({"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": 0, "_ID": 0, "_TINT": 0}}});
+    let loaded = read_bytes(&with_binary(&json)).unwrap();
+    assert_eq!((loaded.scene.objects.len(), loaded.warnings.counts()["left-out-attributes"]), (3, 2));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use polyhaul_model::Axes;
 use polyhaul_model::error::{Error, ErrorKind, Result};
 use polyhaul_model::options::{Instances, Placement};
 use polyhaul_model::warnings::Warnings;
-use polyhaul_model::{Domain, Elements, Mesh, Object, Scene};
+use polyhaul_model::{Domain, Elements, Material, Mesh, Object, Scene};
 use polyhaul_pipeline::bytes::Bytes;
 use polyhaul_pipeline::options::{ParseOptions, RunOptions};
 use polyhaul_pipeline::write::Writing;
@@ -189,6 +189,20 @@ fn instances_share_a_node() {
     let nodes = write_instances(&scene, GltfWriteOptions::default(), Instances::Nodes);
     assert_eq!(nodes.json()["nodes"].as_array().unwrap().len(), 4);
     assert_eq!(nodes.json().get("extensionsRequired"), None);
+}
+
+#[test]
+fn lines_and_points_without_faces_keep_their_material() {
+    let lines = Elements { offsets: vec![0, 2].into(), corner_positions: vec![0, 1].into(), ..Elements::default() };
+    let positions = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let mesh = Mesh { positions: positions.into(), lines, points: vec![2].into(), ..Mesh::default() };
+    let mut scene = placed(&mesh, &[("wire", turned(0.0, 1.0, 1.0))]);
+    scene.materials.push(Material { name: "red".into(), ..Material::default() });
+    scene.objects[0].materials = Some(vec![Some(0)]);
+    let glb = write(&scene, GltfWriteOptions::default());
+    let primitives = &glb.json()["meshes"][0]["primitives"];
+    assert_eq!([0_usize, 1].map(|at| primitives[at]["material"].as_u64()), [Some(0); 2]);
+    assert_eq!(glb.scene().objects[0].materials, Some(vec![Some(0)]));
 }
 
 #[test]

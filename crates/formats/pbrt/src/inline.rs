@@ -1,6 +1,7 @@
 //! Replaces mesh files that shapes reference with arrays in the scene. The caller reads the files.
 
 use crate::build::{Builder, Given, GivenValues};
+use crate::writer::meshes::MOVED;
 use polyhaul_model::error::{Result, try_copy, try_push, try_string};
 use polyhaul_model::render::{Parameter, ParameterType, ParameterValues, Render};
 use polyhaul_model::{Domain, Elements, Mesh};
@@ -89,6 +90,8 @@ fn other_parameters(render: &Render, shape: usize) -> Result<Option<Vec<OwnedPar
     for Parameter { kind, name, values, exact } in parameters {
         match name {
             "filename" => continue,
+            // The last parameter of a name counts, so these would hide the arrays of the file.
+            name if MOVED.contains(&name) => continue,
             "displacement" | "edgelength" => return Ok(None),
             _ => {}
         }

@@ -111,8 +111,8 @@ impl<'a> Lexer<'a> {
     }
 
     /// Finds a value in a parameter's list, within the directive that starts at `directive` and ends at the current
-    /// position. Returns `directive` if it is not found. Text with gaps need not be searched: after a fault, it is
-    /// parsed again as a whole.
+    /// position. If the parameter is repeated, searches its last list. Returns `directive` if the value is not found.
+    /// Text with gaps need not be searched: after a fault, it is parsed again as a whole.
     #[cold]
     pub(super) fn value_mark(&self, directive: TokenMark, parameter: &[u8], index: usize) -> TokenMark {
         let mut tokens = Lexer {
@@ -129,22 +129,26 @@ impl<'a> Lexer<'a> {
 
     fn mark_in_list(&mut self, end: usize, parameter: &[u8], index: usize) -> Option<TokenMark> {
         let mut next = None;
+        let mut last = None;
         loop {
             let token = self.peek();
             if self.at >= end {
-                return None;
+                return last;
             }
             match token {
-                PbrtToken::End => return None,
+                PbrtToken::End => return last,
                 PbrtToken::String => {
                     let text = self.string().ok()?;
                     let is_found = text.split(u8::is_ascii_whitespace).next_back() == Some(parameter);
                     next = is_found.then_some(0);
                 }
                 PbrtToken::Open | PbrtToken::Close => self.pass(1),
-                PbrtToken::Word if next == Some(index) => return Some(self.mark(self.word().len())),
                 PbrtToken::Word => {
-                    self.pass(self.word().len().max(1));
+                    let len = self.word().len();
+                    if next == Some(index) {
+                        last = Some(self.mark(len));
+                    }
+                    self.pass(len.max(1));
                     next = next.map(|next| next + 1);
                 }
             }

@@ -6,7 +6,8 @@
 //! - An `imagemap` keeps `scale` and `invert` as `-mm` (`scale` as `-bm` for `disp`), `uscale` and similar parameters
 //!   as `-s` and `-o`, a `wrap` of `clamp`, and an `encoding` of `sRGB` or `linear`. Constant factors of `scale`
 //!   textures are multiplied into its scale; a `constant` becomes its value.
-//! - All other textures are counted by class, other parameters by name, and so are classes without an equivalent.
+//! - All other textures are counted by class, other parameters by name, and so are classes without an equivalent,
+//!   parameters of `Attribute` directives, and color spaces other than sRGB.
 //!
 //! Images are not opened. `flatten` creates meshes and objects.
 
@@ -98,7 +99,7 @@ impl<'a> PbrtLooks<'a> {
             textures,
             named,
             generated: HashSet::new(),
-            left_out: LeftOutLooks::default(),
+            left_out: left_out_attributes(render),
         }
     }
 
@@ -175,10 +176,7 @@ impl<'a> PbrtLooks<'a> {
             material.name += &format!("-alpha-{suffix}");
         }
         if !is_only || is_default {
-            // MTL refers to materials by name, so a generated name must not equal another name.
-            while self.named.contains_key(&*material.name) || !self.generated.insert(material.name.clone()) {
-                material.name.push('_');
-            }
+            material.name = self.generated_name(material.name);
         }
         match alpha {
             PbrtAlpha::Opaque => {}
@@ -192,16 +190,26 @@ impl<'a> PbrtLooks<'a> {
         Ok(material)
     }
 
+    /// Returns a name that no other material has, because MTL refers to materials by name.
+    fn generated_name(&mut self, mut name: String) -> String {
+        while self.named.contains_key(&*name) || !self.generated.insert(name.clone()) {
+            name.push('_');
+        }
+        name
+    }
+
     /// Converts a pbrt material to MTL.
     fn mapped(&mut self, material: &polyhaul_model::render::Material, index: usize) -> Result<Material> {
         let render = self.render;
         let parameters = render.parameters(&material.entity);
         let entity_name = render.text(material.entity.name);
         let class = if material.is_named { parameters.string("type").unwrap_or_default() } else { entity_name };
-        let mut made = Material {
-            name: if material.is_named { entity_name.to_owned() } else { format!("{entity_name}-{}", index + 1) },
-            ..Material::default()
+        let name = if material.is_named {
+            entity_name.to_owned()
+        } else {
+            self.generated_name(format!("{entity_name}-{}", index + 1))
         };
+        let mut made = Material { name, ..Material::default() };
         match class {
             "conductor" | "coatedconductor" => made.metallic = Some(1.0),
             "dielectric" | "thindielectric" => {
@@ -234,6 +242,10 @@ impl<'a> PbrtLooks<'a> {
                 }
                 _ => {}
             }
+        }
+        let has_rgb = parameters.iter().any(|parameter| parameter.kind == ParameterType::Rgb);
+        if let Some(space) = material.entity.color_space.filter(|_| has_rgb) {
+            self.leave_out_property(format!("color space `{}`", render.text(space)));
         }
         Ok(made)
     }
@@ -358,6 +370,21 @@ impl<'a> PbrtLooks<'a> {
         };
         try_push(&mut made.maps, TextureMap { file, ..map }, "texture maps")
     }
+}
+
+/// Counts the parameters of `Attribute` directives for shapes, materials and textures. They are not applied.
+fn left_out_attributes(render: &Render) -> LeftOutLooks {
+    let mut left_out = LeftOutLooks::default();
+    for attribute in &render.attributes {
+        let target = render.text(attribute.entity.name);
+        let parameters = render.parameters(&attribute.entity);
+        let affects_looks = matches!(target, "shape" | "material" | "texture");
+        for parameter in parameters.iter().filter(|parameter| affects_looks && is_look(parameter.name)) {
+            let description = format!("`{} {}` of `Attribute \"{target}\"`", parameter.kind.name(), parameter.name);
+            *left_out.properties.entry(description).or_default() += 1;
+        }
+    }
+    left_out
 }
 
 /// Returns whether a material parameter affects the appearance and is not covered elsewhere.

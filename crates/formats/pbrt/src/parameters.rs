@@ -65,7 +65,9 @@ impl<'t> ParsePiece<'t, '_> {
             let is_named = |declaration: &Declaration| {
                 declaration.values == kind && self.parsed.names.get(declaration.name) == name
             };
-            of_shape.iter().find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
+            // If a name is repeated, the last parameter counts, as in `Parameters::get`.
+            let mut latest_first = of_shape.iter().rev();
+            latest_first.find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
         };
         let points = values(b"P", ValueKind::Floats).map_or(0, |points| points.count / 3);
         let width = if class == b"bilinearmesh" { 4 } else { 3 };
@@ -209,11 +211,12 @@ impl<'t> ParsePiece<'t, '_> {
             }
             return Err(fault);
         };
+        let name_count = self.parsed.names.len();
         let name = self.parsed.names.number(name)?;
+        let old = String::from_utf8_lossy(kind).into_owned();
+        let is_utf8 = self.check_encoding(name, name_count, mark)?;
         if let Some(renamed) = renamed {
-            let old = String::from_utf8_lossy(kind).into_owned();
             let message = format!("the type `{old}` is from pbrt-v3 or earlier; pbrt-v4 calls it `{}`", renamed.name());
-            // The declaration is not cached, so that each use is reported.
             self.old(mark, message, &format!("write `{}`", renamed.name()))?;
         }
         let values = match parameter_type {
@@ -223,7 +226,8 @@ impl<'t> ParsePiece<'t, '_> {
             _ => ValueKind::Floats,
         };
         let declaration = self.declaration(Declaration { kind: parameter_type, values, name })?;
-        if renamed.is_none() {
+        // Not cached after a warning, so that each use is reported, in whichever piece it is.
+        if renamed.is_none() && is_utf8 {
             self.remember(number, 0, declaration)?;
         }
         Ok(declaration)

@@ -337,14 +337,24 @@ impl ParsePiece<'_, '_> {
         }
         let name_count = self.parsed.names.len();
         let number = self.parsed.names.number(text)?;
-        if self.parsed.names.len() > name_count && std::str::from_utf8(text).is_err() {
+        self.check_encoding(number, name_count, mark)?;
+        Ok(number)
+    }
+
+    /// Warns about a name that is not UTF-8. It is new if there were `name_count` names before. Returns whether it is
+    /// UTF-8.
+    #[inline]
+    pub(super) fn check_encoding(&mut self, number: u32, name_count: usize, mark: TokenMark) -> PbrtParse<bool> {
+        let names = &self.parsed.names;
+        if names.len() > name_count && std::str::from_utf8(names.get(number)).is_err() {
             try_push(&mut self.parsed.odd_names, number, "names")?;
         }
         // Every use of such a name is reported, not only the first.
-        if !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok() {
+        let is_odd = !self.parsed.odd_names.is_empty() && self.parsed.odd_names.binary_search(&number).is_ok();
+        if is_odd {
             self.note(mark, "non-utf8-name", "this name is not valid UTF-8; read as Latin-1".into())?;
         }
-        Ok(number)
+        Ok(!is_odd)
     }
 
     #[cold]
@@ -364,8 +374,12 @@ impl ParsePiece<'_, '_> {
             PbrtToken::String => Ok((self.string()?, true)),
             PbrtToken::Word if !self.at_directive() => {
                 let word = self.lexer.word();
+                let mark = self.lexer.mark(word.len());
                 self.lexer.pass(word.len());
-                Ok((self.parsed.names.number(word)?, false))
+                let name_count = self.parsed.names.len();
+                let number = self.parsed.names.number(word)?;
+                self.check_encoding(number, name_count, mark)?;
+                Ok((number, false))
             }
             _ => Err(self.unexpected(directive, mark, "a value")),
         }

@@ -256,9 +256,10 @@ impl<'a> Parameters<'a> {
         self.values.iter().filter_map(move |values| self.view(values))
     }
 
-    /// Returns the parameter with this name.
+    /// Returns the parameter with this name. If there are several, this is the last one, as in pbrt.
     pub fn get(self, name: &str) -> Option<Parameter<'a>> {
-        self.iter().find(|parameter| parameter.name == name)
+        let mut latest_first = self.values.iter().rev().filter_map(|values| self.view(values));
+        latest_first.find(|parameter| parameter.name == name)
     }
 
     /// Returns the folder of the file that contains the parameters, relative to the scene's folder: empty, or ending

@@ -304,7 +304,8 @@ impl PbrtScene<'_> {
         let place = self.place_of(scope.at);
         let count = self.state.scopes.len() - self.state.open_from;
         let others = if count > 1 { format!(" (the innermost of {count} open scopes)") } else { String::new() };
-        if scope.is_object {
+        // The object may enclose the innermost scope.
+        if self.state.scopes[self.state.open_from..].iter().any(|scope| scope.is_object) {
             self.end_object();
         }
         self.broken(self.end_of_file(), "unclosed-scope", format!("`{name}` at {place} is not closed{others}"))

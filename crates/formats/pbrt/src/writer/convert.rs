@@ -250,9 +250,8 @@ impl Converter<'_> {
         self.object(mesh, &welded, first, Transform::IDENTITY, &mut scratch)?;
         let mut name = first.name.clone();
         // Definitions need unique names.
-        if !self.defined.insert(name.clone()) {
+        while !self.defined.insert(name.clone()) {
             name = format!("{name}-{}", first_shape + 1);
-            self.defined.insert(name.clone());
         }
         let number = self.builder.object(&name, first_shape)?;
         for object in objects {

@@ -5,7 +5,7 @@ use polyhaul_model::render::{ParameterValues, Render, Shape};
 use polyhaul_model::{Domain, Elements, Mesh};
 
 /// Parameters stored in a mesh file.
-pub(super) const MOVED: [&str; 4] = ["P", "N", "uv", "indices"];
+pub(crate) const MOVED: [&str; 4] = ["P", "N", "uv", "indices"];
 
 /// Returns the shapes to move to separate files: triangle meshes with at least `vertices` vertices whose arrays can all
 /// be read from PLY files by pbrt.
@@ -38,8 +38,11 @@ fn has_indices(shape: &Shape<'_>, points: u64) -> bool {
 pub fn mesh(shape: &Shape<'_>) -> Result<Mesh> {
     let parameters = shape.parameters();
     let mut mesh = Mesh { uv_domain: Domain::Vertex, normal_domain: Domain::Vertex, ..Mesh::default() };
-    if let Some(points) = parameters.get("P").and_then(|points| points.values.rows::<3>()) {
+    if let Some(coordinates) = parameters.get("P")
+        && let Some(points) = coordinates.values.rows::<3>()
+    {
         mesh.positions = try_copy(points, "values")?.into();
+        mesh.exact_positions = try_copy(coordinates.exact.as_chunks::<3>().0, "values")?.into();
     }
     if let Some(normals) = parameters.get("N").and_then(|normals| normals.values.rows::<3>()) {
         mesh.normals = try_copy(normals, "values")?.into();

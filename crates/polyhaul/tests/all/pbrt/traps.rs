@@ -1,6 +1,6 @@
 //! Hostile text and folders: the outcome of each and its location, in linear time.
 
-use crate::pbrt::support::{data, lenient, options, render, same, shown};
+use crate::pbrt::support::{data, lenient, options, render, same, shown, text};
 use polyhaul::model::Scene;
 use polyhaul::options::Limits;
 use polyhaul::{ErrorKind, Input, Loaded, ReadOptions, Reader, Result};
@@ -128,6 +128,28 @@ fn unclosed_constructs_are_reported_where_they_start() {
             let error = read(&Arc::new(text.into()), &options(2, chunk_bytes)).unwrap_err().to_string();
             assert!(error.starts_with(&format!("x.pbrt:{expected}")), "{text}: {error}");
         }
+    }
+}
+
+/// The object ends with the scene, even if it encloses another open scope.
+#[test]
+fn an_unclosed_object_keeps_its_shapes() {
+    for scope in ["", "AttributeBegin"] {
+        let scene = format!("WorldBegin ObjectBegin \"o\" {scope} Shape \"sphere\" Shape \"disk\"");
+        let loaded = text(&scene, &lenient(options(2, None))).unwrap();
+        assert_eq!(render(&loaded).objects[0].shapes, 0..2, "{scene}");
+    }
+}
+
+/// Each use of a name that is not UTF-8 is counted: as a parameter, an option or a string, in one piece or in many.
+#[test]
+fn names_that_are_not_utf8_are_counted_wherever_they_are() {
+    let shape = b"Shape \"sphere\" \"float caf\xe9\" 1\n";
+    let start = &b"Option \"seed\" \xe9\nWorldBegin\n"[..];
+    let scene = [start, shape, shape, b"NamedMaterial \"caf\xe9\"\n"].concat();
+    for chunk_bytes in [None, Some(1), Some(15)] {
+        let loaded = read(&Arc::new(scene.clone()), &options(2, chunk_bytes)).unwrap();
+        assert_eq!(loaded.report.warnings.counts()["non-utf8-name"], 4, "{chunk_bytes:?}");
     }
 }
 

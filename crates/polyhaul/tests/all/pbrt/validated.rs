@@ -102,6 +102,26 @@ fn a_conversion_places_an_index_that_is_out_of_range() {
     }
 }
 
+/// As in pbrt, the last of several parameters with one name is used, by validation and by conversions.
+#[test]
+fn repeated_parameters_are_used_as_the_warning_says() {
+    let mesh = |indices: &str| {
+        format!(
+            "WorldBegin\nShape \"trianglemesh\" \"point3 P\" [0 0 0  1 0 0  0 1 0] \
+             \"point3 P\" [7 0 0  8 0 0  7 1 0]\n{indices}\n"
+        )
+    };
+    let options = WriteOptions::default().with_format(Some(Format::Obj));
+    let text = mesh("\"integer indices\" [7 8 9] \"integer indices\" [0 1 2]");
+    let (bytes, report) = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap();
+    let obj = String::from_utf8(bytes).unwrap();
+    assert!(obj.contains("\nv 7.0") && !obj.contains("\nv 0.0") && obj.contains("\nf "), "{obj}");
+    assert_eq!(report.warnings.counts()["repeated-parameter"], 1);
+    let text = mesh("\"integer indices\" [0 1 2] \"integer indices\" [0 1 9]");
+    let error = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap_err();
+    assert_eq!((error.kind(), error.diagnostic().place.to_string()), (ErrorKind::Malformed, "a.pbrt:3:50".into()));
+}
+
 #[test]
 fn excess_indices_are_a_warning_with_their_place() {
     for (class, indices) in [("trianglemesh", "0 1 2 0"), ("trianglemesh", "0 1 2 0 1"), ("bilinearmesh", "0 1 2 0 1")]
@@ -193,6 +213,12 @@ fn properties_of_materials_that_meshes_cannot_have_are_counted() {
         ("\"conductor\" \"float uroughness\" .1 \"bool remaproughness\" false", &["`float uroughness`"]),
         ("\"mix\" \"string materials\" [\"a\" \"b\"] \"float amount\" .5", &["a `mix` material"]),
         ("\"hair\" \"float eumelanin\" .3", &["`float eumelanin`", "a `hair` material"]),
+        (
+            "\"diffuse\" ColorSpace \"rec2020\" Material \"diffuse\" \"rgb reflectance\" [1 0 0]",
+            &["color space `rec2020`"],
+        ),
+        ("\"diffuse\" Attribute \"shape\" \"float alpha\" .5", &["`float alpha` of `Attribute \"shape\"`"]),
+        ("\"diffuse\" Attribute \"light\" \"float scale\" 2", &[]),
     ] {
         let text = format!("WorldBegin\nMaterial {material}\n{shape}{shape}");
         let (_, report) = try_converted(memory(&text, "a.pbrt"), &ReadOptions::default(), &options).unwrap();

@@ -90,3 +90,35 @@ fn instances_are_objects_that_share_a_mesh() {
     assert_eq!(back.matches("ObjectInstance").count(), 4, "{back}");
     assert_eq!(back.matches("ObjectBegin").count(), 2, "{back}");
 }
+
+/// Converts a scene to meshes.
+fn flattened(text: &str) -> Scene {
+    let scene = read_text(text.as_bytes());
+    ops::flatten(scene.render.as_deref().unwrap(), Vec::new(), Instances::Auto, &Default::default()).unwrap().scene
+}
+
+#[test]
+fn generated_names_of_materials_are_distinct() {
+    let shape = "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0]";
+    let flat = flattened(&format!(
+        "WorldBegin Material \"diffuse\" \"rgb reflectance\" [1 0 0] {shape}
+        MakeNamedMaterial \"diffuse-1\" \"string type\" \"diffuse\" NamedMaterial \"diffuse-1\" {shape}"
+    ));
+    let names: Vec<&str> = flat.materials.iter().map(|material| material.name.as_str()).collect();
+    assert_eq!(names, ["diffuse-1_", "diffuse-1"]);
+}
+
+#[test]
+fn generated_names_of_definitions_are_distinct() {
+    let shape = "Shape \"trianglemesh\" \"point3 P\" [0 0 0 1 0 0 0 1 0]";
+    let definitions = ["a", "a-3", "b"].map(|name| {
+        let instance = format!("ObjectInstance \"{name}\"");
+        format!("ObjectBegin \"{name}\" {shape} ObjectEnd {instance} {instance}\n")
+    });
+    let mut flat = flattened(&format!("WorldBegin {}", definitions.concat()));
+    flat.objects.iter_mut().filter(|object| object.name == "b").for_each(|object| object.name = "a".into());
+    // The third definition would be called `a-3`, like the second.
+    let again = read_text(&write(&flat, compact(), RunOptions::default()));
+    let render = again.render.as_deref().unwrap();
+    assert_eq!((render.shape_count(), render.objects.len(), render.instances.len()), (3, 3, 6));
+}

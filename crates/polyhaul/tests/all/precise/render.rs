@@ -4,7 +4,7 @@ use crate::precise::samples::{self, converted, error, points, positions, to};
 use crate::support::{memory, read_options, try_converted};
 use polyhaul::model::Scene;
 use polyhaul::model::render::Parameter;
-use polyhaul::options::{OptionGroup, Precision};
+use polyhaul::options::{OptionGroup, PbrtMeshes, Precision};
 use polyhaul::{ErrorKind, Format, ReadOptions, Reader, Writer};
 use polyhaul_testkit::corpus::Folder;
 
@@ -122,15 +122,30 @@ fn a_broken_directive_counts_nothing() {
     assert!(!scene.report.warnings.counts().contains_key("rounded"));
 }
 
+/// Doubles of a list become doubles of a mesh file.
+#[test]
+fn meshes_are_moved_to_files_with_doubles() {
+    let folder = Folder::new("render-moved").unwrap();
+    let mut options = to(Format::Pbrt);
+    options.pbrt.meshes = PbrtMeshes::Ply { vertices: 1 };
+    let output = Writer::new(folder.join("b.pbrt")).options(&options);
+    Reader::new(memory(pbrt(&points()), "a.pbrt")).convert(output).unwrap();
+    let scene = Reader::new(folder.join("b-mesh-1.ply")).scene().unwrap().value;
+    assert_eq!(error(&positions(&scene), &points()), 0.0);
+}
+
 /// Doubles of a mesh file become doubles of a list.
 #[test]
 fn meshes_in_files_are_inlined_with_doubles() {
     let folder = Folder::new("render-exact").unwrap();
     folder.file("a.ply", samples::ply(&points())).unwrap();
-    let scene = folder.file("a.pbrt", "WorldBegin\nShape \"plymesh\" \"string filename\" \"a.ply\"\n").unwrap();
+    // Arrays of the shape itself, which pbrt does not allow, do not hide those of the file.
+    let text = "WorldBegin\nShape \"plymesh\" \"string filename\" \"a.ply\" \"integer indices\" [1 2 3]\n";
+    let scene = folder.file("a.pbrt", text).unwrap();
     let mut options = to(Format::Pbrt);
     options.set("meshes", "inline").unwrap();
     Reader::new(scene).convert(Writer::new(folder.join("b.pbrt")).options(&options)).unwrap();
     let written = folder.text("b.pbrt");
     assert!(written.contains("454123.125 5411234.456 100.5 "), "{written}");
+    assert_eq!(written.matches("integer indices").count(), 1, "{written}");
 }
