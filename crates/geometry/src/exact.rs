@@ -141,21 +141,19 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
 }
 
 /// Converts a scene to other axes, scales it, and applies the transforms of objects whose meshes are in double
-/// precision. These transforms become the identity. Unless `keeps_transforms` is set, also applies the transforms that
-/// are in double precision themselves, and all transforms if any mesh is in double precision or if transforms move
-/// objects so far that 32-bit floats become too coarse. If several objects share a transformed mesh, each gets its own
-/// copy.
+/// precision. These transforms become the identity. Unless `keeps_transforms` is set, applies all transforms if any mesh
+/// or transform is in double precision, or if transforms move objects so far that 32-bit floats become too coarse. If
+/// several objects share a transformed mesh, each gets its own copy.
 ///
 /// # Errors
 /// See [`transform_axes`] and [`affine::transform`].
 pub fn place(scene: &mut Scene, axes: Axes, scale: f64, keeps_transforms: bool, run: &RunOptions) -> Result<()> {
     transform_axes(scene, axes, scale, run)?;
-    let is_far = !keeps_transforms && is_far(scene)?;
-    let any_exact = !keeps_transforms && paced(&scene.meshes).any(Mesh::is_exact);
+    // One mesh in double precision makes all of them so, and then writers no longer apply transforms.
+    let applies_all = !keeps_transforms && is_exact(scene)?;
     let is_moved = |scene: &Scene, object: &Object| {
-        let is_exact = any_exact || scene.meshes.get(object.mesh).is_some_and(Mesh::is_exact);
-        let is_moved = |matrix: &Matrix4| is_exact || is_far || !keeps_transforms && single(matrix).is_none();
-        object.transform.filter(|matrix| *matrix != IDENTITY64 && is_moved(matrix))
+        let is_exact = applies_all || scene.meshes.get(object.mesh).is_some_and(Mesh::is_exact);
+        object.transform.filter(|matrix| *matrix != IDENTITY64 && is_exact)
     };
     let mut users = Vec::new();
     users.try_reserve_exact(scene.meshes.len())?;
@@ -207,7 +205,8 @@ pub fn make_exact(mesh: &mut Mesh) -> Result<()> {
 
 /// Moves a scene so that `origin` becomes 0, and rounds positions and transforms to 32-bit floats unless
 /// `keeps_doubles` is set. Returns the loss from rounding. Translates the positions of a mesh if none of its objects
-/// has a transform, and otherwise the transforms of its objects.
+/// has a transform, and otherwise the transforms of its objects. With `keeps_doubles`, which is for formats without
+/// transforms, a scene that needs doubles is then placed as by [`place`].
 ///
 /// # Errors
 /// Fails if an object refers to a mesh that does not exist, or if memory runs out.
@@ -246,6 +245,11 @@ pub fn shift(scene: &mut Scene, origin: [f64; 3], keeps_doubles: bool, run: &Run
         } else {
             mesh.drop_needless_precision();
         }
+    }
+    if keeps_doubles {
+        // Meshes may now differ in precision, and a transform may have become a double.
+        let axes = scene.axes;
+        place(scene, axes, 1.0, false, run)?;
     }
     Ok(loss)
 }

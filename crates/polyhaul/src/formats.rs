@@ -233,7 +233,9 @@ macro_rules! format_rows {
                             log.jpeg(image);
                             Ok(())
                         },
-                        store_profile: |profile| profile.icc = None,
+                        store_profile: |profile| {
+                            profile.icc.take_if(|icc| image::jpeg::stores(icc));
+                        },
                         is_lossy: true,
                         write: |image, options, writing| image::jpeg::write(image, &options.image, writing),
                         ..IMAGE_WRITER

@@ -110,11 +110,12 @@ pub(crate) fn convert_image(
     run: &RunOptions,
     warnings: &mut Warnings,
 ) -> Result<Vec<u8>> {
-    let reading = ReadOptions::default().with_run(run.clone());
-    let image = load(Input::Memory(file, name.into()), &reading)?.value;
+    let reading = ReadOptions::default().with_run(run.clone()).with_target(format.name());
+    let Loaded { value: image, report: read } = load(Input::Memory(file, name.into()), &reading)?;
     let writing = WriteOptions::default().with_format(Some(format)).with_run(run.clone());
-    let (bytes, report) = write_to_memory(name, |output| save(&image, output, &writing))?;
-    warnings.extend(report.warnings);
+    let (bytes, written) = write_to_memory(name, |output| save(&image, output, &writing))?;
+    warnings.extend(read.warnings);
+    warnings.extend(written.warnings);
     Ok(bytes)
 }
 

@@ -61,10 +61,16 @@ fn middle(curve: &[u8]) -> Option<f64> {
         b"para" => {
             let number = |index: usize| fixed(curve, 12 + 4 * index);
             let gamma = number(0)?;
-            match word(curve, 8)? >> 16 {
+            let kind = word(curve, 8)? >> 16;
+            let offset = match kind {
+                2 => number(3)?,
+                4 => number(5)?,
+                _ => 0.0,
+            };
+            match kind {
                 0 => Some(0.5_f64.powf(gamma)),
                 // For sRGB, 0.5 is above the linear segment of types 3 and 4.
-                1..=4 => Some((number(1)? * 0.5 + number(2)?).max(0.0).powf(gamma)),
+                1..=4 => Some((number(1)? * 0.5 + number(2)?).max(0.0).powf(gamma) + offset),
                 _ => None,
             }
         }
@@ -125,6 +131,12 @@ pub(crate) fn keep(
     Ok(())
 }
 
+/// Warns that a profile is not kept; `why` completes a sentence about it.
+pub(crate) fn note_lost(why: &str, file: &Arc<str>, faults: FaultPolicy, warnings: &mut Warnings) -> Result<()> {
+    let message = format!("the ICC profile {why}; colors are assumed to be sRGB");
+    warnings.note_dropped(faults, "changed-color-space", 1, Diagnostic::of_file(file, message))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +170,12 @@ mod tests {
         let numbers = parameters.map(|value: f64| ((value * 65_536.0).round() as u32).to_be_bytes());
         let curve = [b"para\0\0\0\0\0\x03\0\0", numbers.as_flattened()].concat();
         assert!(is_srgb(&profile(srgb, &curve)));
+        // Type 4 adds a number to the power.
+        for (light, expected) in [(0, true), (6554_u32, false)] {
+            let offsets = [light.to_be_bytes(), [0; 4]];
+            let curve = [b"para\0\0\0\0\0\x04\0\0", numbers.as_flattened(), offsets.as_flattened()].concat();
+            assert_eq!(is_srgb(&profile(srgb, &curve)), expected);
+        }
         let wide = [[0.6097, 0.3111, 0.0195], srgb[1], srgb[2]];
         assert!(!is_srgb(&profile(wide, &curve)));
         let gamma = b"curv\0\0\0\0\0\0\0\x01\x01\xCD";

@@ -24,15 +24,15 @@ pub(crate) struct Pieces<'a> {
     at: u64,
     options: &'a ParseOptions,
     reported: u64,
-    /// A byte read ahead by [`Pieces::is_at_end`].
-    next: Option<u8>,
+    /// Bytes read ahead, which the next reads return.
+    ahead: Vec<u8>,
 }
 
 impl<'a> Pieces<'a> {
     /// Starts reading at the beginning of a source.
     pub(crate) fn new(bytes: Bytes<'a>, options: &'a ParseOptions) -> Pieces<'a> {
         let file = bytes.name().into();
-        Pieces { bytes, file, at: 0, options, reported: 0, next: None }
+        Pieces { bytes, file, at: 0, options, reported: 0, ahead: Vec::new() }
     }
 
     /// Returns the current offset.
@@ -48,6 +48,17 @@ impl<'a> Pieces<'a> {
     /// Continues at `at`, up to which the caller has read.
     pub(crate) fn moved_to(&mut self, at: u64) {
         self.at = at;
+    }
+
+    /// Continues at `at`, where the caller has read `ahead` but not used it.
+    pub(crate) fn returned_to(&mut self, at: u64, ahead: &[u8]) -> Result<()> {
+        self.at = at;
+        // Only a stream cannot read these bytes again.
+        if self.bytes.in_order() {
+            self.ahead.try_reserve_exact(ahead.len()).map_err(|_| Error::memory("a part of a file"))?;
+            self.ahead.extend_from_slice(ahead);
+        }
+        Ok(())
     }
 
     /// Returns the number of bytes that certainly exist, or 0 if unknown.
@@ -142,27 +153,27 @@ impl<'a> Pieces<'a> {
 
     /// Returns whether the file ends here. Otherwise a byte is read ahead, which the next read returns.
     pub(crate) fn is_at_end(&mut self) -> Result<bool> {
-        if self.next.is_none() {
+        if self.ahead.is_empty() {
             let mut byte = [0];
             if self.bytes.read(self.at, &mut byte)? == 1 {
-                self.next = Some(byte[0]);
+                self.ahead.try_reserve_exact(1).map_err(|_| Error::memory("a part of a file"))?;
+                self.ahead.push(byte[0]);
             }
         }
-        Ok(self.next.is_none())
+        Ok(self.ahead.is_empty())
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
-        if let Some(byte) = self.next
-            && let Some(first) = to.first_mut()
-        {
-            *first = byte;
-            self.next = None;
-            self.at += 1;
-            return Ok(1 + self.read(&mut to[1..])?);
+        let known = self.ahead.len().min(to.len());
+        to[..known].copy_from_slice(&self.ahead[..known]);
+        self.ahead.drain(..known);
+        self.at += known as u64;
+        if known == to.len() {
+            return Ok(known);
         }
-        let count = self.bytes.read(self.at, to)?;
+        let count = self.bytes.read(self.at, &mut to[known..])?;
         self.at += count as u64;
-        Ok(count)
+        Ok(known + count)
     }
 
     fn cut(&self, offset: u64, what: &str) -> Error {

@@ -53,6 +53,11 @@ impl<'o> RowParts<'o> {
     /// or if the options do not match the columns.
     pub fn format(&self, part: &Table, text: &mut RowPartText) -> Result<()> {
         let rows = Rows::of_table(part)?;
+        if rows.line_count() == 0 {
+            // There is no page for such a part, and rows without columns take no bytes.
+            *text = RowPartText::default();
+            return Ok(());
+        }
         match self.format {
             TableFormat::Npy => whole_page(&npy::records(&rows, usize::MAX)?, &mut text.records),
             format => whole_page(&plan(&rows, format, self.style, usize::MAX)?, &mut text.lines),
@@ -68,8 +73,36 @@ impl<'o> RowParts<'o> {
     }
 }
 
-/// Formats all rows as a single page.
+/// Formats all rows, of which there is at least one, as a single page.
 fn whole_page<P: Pages>(pages: &P, slot: &mut P::Slot) -> Result<()> {
     pages.take(0, slot)?;
     pages.format(slot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::options::SceneWriteOptions;
+    use polyhaul_model::{Column, Values};
+
+    #[test]
+    fn parts_may_be_empty() {
+        let scene = SceneWriteOptions::default();
+        let own = TableWriteOptions::default();
+        let style = FormatOptions { scene: &scene, own: &own };
+        let with = |values: Vec<f32>| Table {
+            name: String::new(),
+            row_count: values.len(),
+            columns: vec![Column { name: "x".into(), values: Values::F32(values.into()), offsets: None }],
+        };
+        let bare = Table { name: String::new(), row_count: 3, columns: Vec::new() };
+        for (format, row) in [(TableFormat::Csv, &b"1\n"[..]), (TableFormat::Npy, &[0, 0, 0x80, 0x3F])] {
+            let parts = RowParts { format, style };
+            let mut text = RowPartText::default();
+            for (part, expected) in [(with(vec![1.0]), row), (with(Vec::new()), &[]), (bare.clone(), &[])] {
+                parts.format(&part, &mut text).unwrap();
+                assert_eq!(parts.bytes(&text), expected, "{format:?}");
+            }
+        }
+    }
 }

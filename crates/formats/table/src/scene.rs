@@ -11,7 +11,7 @@
 use super::TableFormat;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result};
 use polyhaul_model::limits::FaultPolicy;
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_model::{Array, Axes, Bounds, Column, Domain, Mesh, Precision, Scene, Table, Values};
 use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
@@ -143,6 +143,7 @@ pub fn scene_of_table(mut table: Table, target: &mut PointTarget<'_>, run: &RunO
         return Ok(Scene { meshes: vec![Mesh::default()], axes: Axes::OBJ, ..Scene::default() });
     }
     let mut points = TablePoints { columns, row_count: table.row_count, run };
+    points.widen(target)?;
     let Some(TablePositions { singles, exact }) = points.positions(target)? else {
         let message = "cannot read this table as points: it has no columns x, y and z";
         let place = Place { file: target.file.clone(), ..Place::default() };
@@ -172,6 +173,28 @@ struct TablePoints<'o> {
 impl TablePoints<'_> {
     fn find(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name) && column.offsets.is_none())
+    }
+
+    /// Converts positions with integers that 32-bit floats may not represent to doubles, whose precision is then judged
+    /// like that of any doubles. Warns about integers that doubles round.
+    fn widen(&mut self, target: &mut PointTarget<'_>) -> Result<()> {
+        let mut rounded = 0;
+        for number in POSITION.into_iter().filter_map(|name| self.find(name)).collect::<Vec<_>>() {
+            let values = &mut self.columns[number].values;
+            rounded += match values {
+                Values::I32(_) | Values::U32(_) => 0,
+                Values::I64(all) => all.iter().filter(|&&whole| whole as f64 as i128 != i128::from(whole)).count(),
+                Values::U64(all) => all.iter().filter(|&&whole| whole as f64 as i128 != i128::from(whole)).count(),
+                _ => continue,
+            };
+            let mut doubles: Vec<f64> = zeroed(self.row_count, "points")?;
+            spread(doubles.as_chunks_mut::<1>().0, 0, values, 0, &|value: f64| value);
+            *values = Values::F64(doubles.into());
+        }
+        let count = rounded as u64;
+        let message = format!("{} rounded to 64-bit floats", counted(count, ["coordinate was", "coordinates were"]));
+        let place = Place { file: target.file.clone(), ..Place::default() };
+        target.warnings.rounded(target.faults, true, count, Diagnostic { place, ..Diagnostic::new(message) })
     }
 
     /// Removes the columns of positions, and combines them into one array of 32-bit floats and, if needed, one array of

@@ -258,7 +258,7 @@ pub fn write(
     run: &RunOptions,
     writing: &mut Writing<'_, '_>,
 ) -> Result<()> {
-    let lines = plan(rows, format, style, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
+    let lines = plan(rows, format, style, run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30))?;
     writing.set_head(lines.head(comments, format)?);
     lines.write(writing)
 }
@@ -441,10 +441,14 @@ impl TablePages<'_> {
         if self.style.own.csv_safe && name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
             name.to_mut().insert(0, '\'');
         }
-        // Outside quotes, a reader could take the rest of the line for a comment.
-        let has_comment_char = self.style.own.out_comment.chars().next().is_some_and(|first| name.contains(first));
+        // Outside quotes, a reader could take the rest of the line for a comment: `#` starts one by default.
+        let first = self.style.own.out_comment.chars().next();
+        let has_comment_char = name.contains('#') || first.is_some_and(|first| name.contains(first));
+        // Outside quotes, these would be a mark before the first name instead of a part of it.
+        let is_marked = name.starts_with('%') || name.starts_with("//");
         let is_plain = !name.is_empty()
             && !has_comment_char
+            && !is_marked
             && !name.contains(|c: char| c == '"' || c == char::from(self.delimiter) || c.is_whitespace());
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }

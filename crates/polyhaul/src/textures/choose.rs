@@ -14,8 +14,6 @@ pub(super) struct Chosen {
     pub(super) is_normal: bool,
     /// Color space in which to interpret the samples.
     pub(super) color_space: ColorSpace,
-    /// Whether the encoding stores 8-bit colors.
-    pub(super) is_bytes: bool,
     /// Conversion of the samples before anything else.
     pub(super) samples: Option<(SampleType, ColorSpace)>,
 }
@@ -30,9 +28,8 @@ pub(super) fn choose(image: &Image, name: &str, options: &TextureOptions) -> Cho
     let color_space = if is_data { ColorSpace::Linear } else { said };
     let is_light = SampleType::from_samples(&image.samples) == SampleType::F32;
     // Linear light needs more than 8 bits, so convert it to sRGB.
-    let is_bytes = is_bytes(encoding);
-    let samples = (is_light && is_bytes && !is_data).then_some((SampleType::U8, ColorSpace::Srgb));
-    Chosen { encoding, is_normal, color_space, is_bytes, samples }
+    let samples = (is_light && is_bytes(encoding) && !is_data).then_some((SampleType::U8, ColorSpace::Srgb));
+    Chosen { encoding, is_normal, color_space, samples }
 }
 
 fn encoding(image: &Image, is_normal: bool, color_space: Option<ColorSpace>) -> Encoding {

@@ -23,9 +23,10 @@ use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::{Limits, OnError};
 use polyhaul_model::options::ImageWriteOptions;
 use polyhaul_model::warnings::{Warnings, counted};
-use polyhaul_model::{ColorSpace, Encoding, Image, Samples, Texture};
+use polyhaul_model::{ColorSpace, Encoding, Image, Samples, Texel, Texture};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
+use std::ops::RangeInclusive;
 
 polyhaul_model::options! {
     /// Options for importing textures.
@@ -161,14 +162,18 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
         (_, Some((kind, space))) => {
             let adjusted = convert_samples(&image, kind, space, &options.run)?;
             image = adjusted.image;
-            adjusted.cut
+            let Cut { above, below, not_numbers, .. } = adjusted.cut;
+            above + below + not_numbers
         }
-        // Block compression clamps these samples after the mip levels are made.
-        (Samples::F32(samples), None) if chosen.is_bytes => Cut::from_samples(samples),
-        _ => Cut::default(),
+        // Compression clamps these samples after the mip levels are made.
+        (Samples::F32(samples), None) => storable(chosen.encoding)
+            .map_or(0, |range| samples.iter().filter(|&sample| !range.contains(sample)).count() as u64),
+        _ => 0,
     };
-    let cut = cut.above + cut.below + cut.not_numbers;
-    let words = ["sample outside the 8-bit range was clamped", "samples outside the 8-bit range were clamped"];
+    let words = [
+        "sample outside the range of the encoding was clamped",
+        "samples outside the range of the encoding were clamped",
+    ];
     let mut diagnostic = Diagnostic::new(counted(cut, words));
     diagnostic.place.file = name.into();
     warnings.push_many("cut-samples", cut, diagnostic);
@@ -191,6 +196,17 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
     images.push(&image);
     images.extend(&levels);
     Ok((compress(&images, chosen.encoding, options.quality, &options.run)?, warnings))
+}
+
+/// Returns the samples that an encoding can store, or `None` if it can store all floats.
+fn storable(encoding: Encoding) -> Option<RangeInclusive<f32>> {
+    const MAX_HALF: f32 = 65504.0;
+    match encoding {
+        Encoding::Plain { texel: Texel::F32, .. } => None,
+        Encoding::Plain { texel: Texel::F16, .. } => Some(-MAX_HALF..=MAX_HALF),
+        Encoding::Bc6h { .. } => Some(0.0..=MAX_HALF),
+        _ => Some(0.0..=1.0),
+    }
 }
 
 impl TextureOptions {

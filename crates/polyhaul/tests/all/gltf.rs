@@ -217,6 +217,19 @@ fn files_hold_or_name_their_images() {
 }
 
 #[test]
+fn warnings_about_images_that_are_converted_are_reported() {
+    let folder = Folder::new("gltf-image-warnings").unwrap();
+    // A pixel whose alpha is 0, but not declared.
+    let tga = [&[0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 32, 0][..], &[255, 0, 0, 0]].concat();
+    folder.file("a.tga", tga).unwrap();
+    folder.file("a.mtl", "newmtl m\nmap_Kd a.tga\n").unwrap();
+    let text = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1\n";
+    let scene = polyhaul::read(folder.file("a.obj", text).unwrap()).unwrap();
+    let report = Writer::new(folder.join("a.glb")).scene(&scene).unwrap();
+    assert_eq!(report.warnings.counts().get("unused-alpha"), Some(&1), "{:?}", report.warnings);
+}
+
+#[test]
 fn instances_of_pbrt_stay_instances_unless_they_are_flattened() {
     let shape = "Shape \"trianglemesh\" \"point3 P\" [ 0 0 0 1 0 0 0 1 0 ] \"integer indices\" [ 0 1 2 ]";
     let place = |x: u32| format!("AttributeBegin\nTranslate {x} 0 0\nObjectInstance \"tree\"\nAttributeEnd\n");

@@ -177,11 +177,10 @@ impl BmpRaw<'_, '_> {
 
     /// Returns the location of the ICC profile in BITMAPV5HEADER: its offset in the file, and its size.
     fn profile(&self) -> Option<(u64, usize)> {
-        const MAX_PROFILE_BYTES: usize = 4 << 20;
         let is_embedded = self.size == MAX_BYTES && self.word(SPACE) == u32::from_be_bytes(*b"MBED");
         let offset = FILE_BYTES as u64 + u64::from(self.word(PROFILE));
         let size = self.word(PROFILE + 4) as usize;
-        (is_embedded && size <= MAX_PROFILE_BYTES).then_some((offset, size))
+        is_embedded.then_some((offset, size))
     }
 
     /// Reads the palette, which is followed by the pixels or by a gap before them.

@@ -9,7 +9,8 @@
 //!   extends past the end of its row is truncated, as in all common readers (`cut-run`). A delta that moves outside the
 //!   image and an index outside the palette are errors.
 //! - With the OS/2 2 header (16 to 39 or 64 bytes), compression 4 is RLE24.
-//! - Pixels start at the offset in the file header. An embedded ICC profile is kept; other color spaces are ignored.
+//! - Pixels start at the offset in the file header. An embedded ICC profile is kept, or dropped with a warning if it is
+//!   damaged (`changed-color-space`); other color spaces are ignored.
 //! - Embedded JPEG and PNG and Huffman coding are not supported.
 //!
 //! `header`: everything before the pixels. `reader`: rows. `runs`: RLE. Sources: Microsoft's `BITMAPFILEHEADER`,

@@ -15,6 +15,9 @@ use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::cpu::Level;
 use std::mem::MaybeUninit;
 
+/// Maximum size of a profile.
+const MAX_PROFILE_BYTES: usize = 4 << 20;
+
 /// Reads a BMP file. Also returns the number of threads used.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Image, usize)> {
     let mut pieces = Pieces::new(bytes, options);
@@ -34,7 +37,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
                 }
                 Ok(())
             })?;
-            profile = end(pieces, &header)?;
+            profile = end(pieces, &header, options, warnings)?;
             // SAFETY: `read_rows` succeeded, and its job fills every row or fails.
             (Samples::U16(unsafe { raster.finish(None) }.into()), threads)
         }
@@ -46,7 +49,7 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
             } else {
                 read_bytes(pieces, &header, &raster, options)?
             };
-            profile = end(pieces, &header)?;
+            profile = end(pieces, &header, options, warnings)?;
             // SAFETY: both functions succeeded, and fill every row or fail: `read_rows` in its job, `Runs::read` in
             // `end_row`.
             (Samples::U8(unsafe { raster.finish(None) }.into()), threads)
@@ -57,18 +60,28 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     Ok((image, threads))
 }
 
-/// Reads the profile after the pixels, and finishes the input. Ignores a truncated profile, and a profile that starts
-/// before the end of the pixels.
-fn end(mut pieces: Pieces<'_>, header: &BmpHeader) -> Result<ColorProfile> {
+/// Reads the profile after the pixels, and finishes the input. Drops a truncated or very large profile, and a profile
+/// that starts before the end of the pixels, with a warning.
+fn end(
+    mut pieces: Pieces<'_>,
+    header: &BmpHeader,
+    options: &ParseOptions,
+    warnings: &mut Warnings,
+) -> Result<ColorProfile> {
     let mut profile = ColorProfile::default();
-    if let Some((offset, size)) = header.profile
-        && offset >= pieces.at()
-    {
-        pieces.skip_to(offset)?;
-        profile.icc = match pieces.take(size, "profile") {
-            Err(error) if error.kind() == ErrorKind::Malformed => None,
-            icc => Some(icc?),
-        };
+    if let Some((offset, size)) = header.profile {
+        let is_readable = offset >= pieces.at() && size <= MAX_PROFILE_BYTES;
+        if is_readable {
+            pieces.skip_to(offset)?;
+            profile.icc = match pieces.take(size, "profile") {
+                Err(error) if error.kind() == ErrorKind::Malformed => None,
+                icc => Some(icc?),
+            };
+        }
+        if profile.icc.is_none() {
+            let why = "is truncated, misplaced or too large";
+            color::note_lost(why, &pieces.file, options.faults, warnings)?;
+        }
     }
     pieces.finish()?;
     Ok(profile)

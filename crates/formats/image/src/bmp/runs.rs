@@ -74,7 +74,8 @@ impl<'h, 'a> Runs<'h, 'a> {
             let message = counted(count, words);
             warnings.note_many(options.faults, "cut-run", count, Diagnostic::at(&self.pieces.file, at, message))?;
         }
-        self.pieces.moved_to(self.window.offset() + self.window.rest().len() as u64);
+        // A profile may follow, and the window may have read it.
+        self.pieces.returned_to(self.window.offset(), self.window.rest())?;
         Ok(self.pieces)
     }
 

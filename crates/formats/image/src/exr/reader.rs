@@ -78,7 +78,7 @@ fn decode(
     let remaining = Mutex::new(RemainingBlocks { reader, left: blocks, missing: seen.len(), seen });
     let backed = bytes.len().filter(|_| bytes.is_backed()).unwrap_or(0);
     let canvas = ExrCanvas::new(part, &picture, backed)?;
-    let slot_bytes = 3 * block_bytes(part).unwrap_or(usize::MAX);
+    let slot_bytes = block_bytes(part).unwrap_or(usize::MAX).saturating_mul(3);
     let job = ExrJob { decoding, file, parts: &parts, number: picture.part, is_multipart, canvas, grid, remaining };
     let crew = Crew::for_chunks(job.grid.count() as u64, slot_bytes, &options.run);
     run(&job, &mut (), crew, &options.run.cancel)?;
@@ -392,18 +392,10 @@ impl ExrCanvas {
             // SAFETY: every block was stored, by this function's condition, and with it all samples of the plane.
             planes.push(plane.map(|plane| unsafe { plane.finish() }));
         }
-        if let Some(chroma) = picture.colors.chroma {
-            let [red, blue] = chroma.map(|number| {
-                let channel = &part.channels[number];
-                let samples = planes[number].take().unwrap_or_default();
-                Chroma::new(channel, samples, part.data)
-            });
-            let weights = weights(part, file)?;
-            chroma::convert(&mut samples, [width, size], [&red, &blue], weights, &options.run)?;
-        }
         let mut extra = Vec::new();
-        for ((number, channel), plane) in part.channels.iter().enumerate().zip(planes) {
-            let Some(mut plane) = plane else { continue };
+        let is_chroma = |number: usize| picture.colors.chroma.is_some_and(|chroma| chroma.contains(&number));
+        for ((number, channel), plane) in part.channels.iter().enumerate().zip(&mut planes) {
+            let Some(mut plane) = plane.take_if(|_| !is_chroma(number)) else { continue };
             if channel.sampling != [1, 1] {
                 plane = super::plane::enlarged(plane, channel, part.data)?;
                 if let Some(place) = picture.colors.samples.iter().position(|sample| *sample == Some(number)) {
@@ -412,6 +404,16 @@ impl ExrCanvas {
                 }
             }
             try_push(&mut extra, ImageChannel { name: channel.name.clone(), samples: plane }, "channels")?;
+        }
+        // After the luminance is complete.
+        if let Some(chroma) = picture.colors.chroma {
+            let [red, blue] = chroma.map(|number| {
+                let channel = &part.channels[number];
+                let samples = planes[number].take().unwrap_or_default();
+                Chroma::new(channel, samples, part.data)
+            });
+            let weights = weights(part, file)?;
+            chroma::convert(&mut samples, [width, size], [&red, &blue], weights, &options.run)?;
         }
         let channels = picture.colors.channels;
         Ok(Image {

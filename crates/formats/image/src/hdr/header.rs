@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 64 << 10;
 const MAX_SHOWN_BYTES: usize = 300;
 
 /// Maximum number of rows, and of columns: memory for a row is allocated before its bytes are read.
-const MAX_SIDE: usize = 1 << 20;
+pub(super) const MAX_SIDE: usize = 1 << 20;
 
 /// The parsed header.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Writes HDR files: rows from top to bottom, with runs by channel if the width allows it, encoded in parallel.
 
-use super::header::line_of;
+use super::header::{MAX_SIDE, line_of};
 use super::row;
 use super::row::HdrStored;
 use crate::raster::page_of;
@@ -24,13 +24,16 @@ pub fn write(image: &Image, options: &RunOptions, writing: &mut Writing<'_, '_>)
         }
     };
     let is_rgb = image.channels == Channels::Rgb;
-    if !is_rgb || image.width == 0 || image.height == 0 {
+    let sides = 1..=MAX_SIDE;
+    if !is_rgb || !sides.contains(&image.width) || !sides.contains(&image.height) {
         let Image { width, height, .. } = image;
         let channels = image.channels.count();
         let message = format!(
-            "HDR cannot store {width} x {height} pixels with {channels} channels; expected 3 channels, at least 1 x 1"
+            "HDR cannot store {width} x {height} pixels with {channels} channels; expected 3 channels, 1 to {MAX_SIDE} \
+             rows and columns"
         );
-        return Err(Error::new(ErrorKind::Usage, message).with_hint("convert the image to RGB first"));
+        let error = Error::new(ErrorKind::Usage, message);
+        return Err(if is_rgb { error } else { error.with_hint("convert the image to RGB first") });
     }
     let size = format!("-Y {} +X {}\n", image.height, image.width);
     let lines: String = image.attributes.iter().filter_map(line_of).collect();

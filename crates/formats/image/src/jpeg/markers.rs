@@ -47,6 +47,11 @@ impl Markers {
         Ok(())
     }
 
+    /// Returns whether there is any part of an ICC profile.
+    pub(super) fn has_profile(&self) -> bool {
+        !self.parts.is_empty()
+    }
+
     /// Returns the ICC profile, or `None` if parts are missing.
     pub(super) fn profile(&mut self) -> Option<Vec<u8>> {
         self.parts.sort_by_key(|(number, _)| *number);

@@ -34,7 +34,7 @@ mod transform;
 mod writer;
 
 pub use reader::read;
-pub use writer::write;
+pub use writer::{stores, write};
 
 /// Returns whether a file starts like a JPEG file.
 pub fn looks_like_jpeg(bytes: &[u8]) -> bool {

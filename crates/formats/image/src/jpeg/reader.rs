@@ -130,6 +130,9 @@ impl JpegDecoder<'_, '_> {
         let file = &self.segments.file;
         let faults = self.options.faults;
         let profile = ColorProfile { icc: self.markers.profile(), ..ColorProfile::default() };
+        if self.markers.has_profile() && profile.icc.is_none() {
+            color::note_lost("lacks parts", file, faults, self.warnings)?;
+        }
         color::keep(image, profile, file, faults, self.warnings)?;
         orient::settle(image, self.markers.orientation, self.orient, file, faults, self.warnings)?;
         let others = self.markers.pictures.saturating_sub(1);

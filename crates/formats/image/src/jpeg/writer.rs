@@ -69,6 +69,11 @@ pub fn write(image: &Image, style: &ImageWriteOptions, writing: &mut Writing<'_,
     writing.pages(&bands, &mut (), count, 2 * bands.rows * bands.row_bytes)
 }
 
+/// Returns whether JPEG can store an ICC profile, which has at most 255 parts.
+pub fn stores(icc: &[u8]) -> bool {
+    icc.len() <= 255 * PROFILE_BYTES
+}
+
 /// Splits an image into bands.
 struct JpegPages<'a> {
     image: &'a Image,
@@ -161,9 +166,7 @@ fn segments(file: &[u8]) -> impl Iterator<Item = (u8, Range<usize>)> {
 /// Builds the header of the whole image: the header of a band with the full height and the profile.
 fn header(band: &Band, image: &Image) -> Result<Vec<u8>> {
     let mut header = Vec::new();
-    let profile = image.profile.icc.as_deref().unwrap_or_default();
-    // A profile has at most 255 parts; a larger profile is dropped.
-    let profile = if profile.len() > 255 * PROFILE_BYTES { &[] } else { profile };
+    let profile = image.profile.icc.as_deref().filter(|icc| stores(icc)).unwrap_or_default();
     header.try_reserve_exact(band.pixels.start + profile.len() + 32 * profile.len().div_ceil(PROFILE_BYTES))?;
     header.extend_from_slice(&band.file.0[..band.pixels.start]);
     // SOF0: the encoder writes baseline JPEG.

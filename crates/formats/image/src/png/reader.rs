@@ -21,6 +21,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const SIZE_AT: u64 = 16;
 /// Size of the file up to the bit depth and color type.
 const KIND_END: usize = 26;
+/// The gamma of linear light, times 100,000.
+const LINEAR_GAMMA: u32 = 100_000;
 
 /// Adam7 passes: first column, first row, column step, row step.
 const PASSES: [[usize; 4]; 7] =
@@ -207,22 +209,24 @@ fn describe(
     warnings: &mut Warnings,
 ) -> Result<()> {
     let mut profile = std::mem::take(&mut image.profile);
+    let is_linear = profile.gamma.take_if(|gamma| *gamma == LINEAR_GAMMA).is_some();
     if others.has_profile() {
         profile.gamma = None;
         profile.chromaticities = None;
         profile.icc = others.profile();
+        if is_linear && profile.icc.as_deref().is_some_and(color::is_srgb) {
+            image.color_space = ColorSpace::Srgb;
+        }
         if profile.icc.is_none() {
-            let message = "the ICC profile (iCCP) is damaged; colors are assumed to be sRGB";
-            warnings.note_dropped(options.faults, "changed-color-space", 1, Diagnostic::of_file(file, message))?;
+            color::note_lost("(iCCP) is damaged or too large", file, options.faults, warnings)?;
         }
     }
     color::keep(image, profile, file, options.faults, warnings)
 }
 
-/// Returns the color description, if it is neither sRGB nor linear light.
+/// Returns the color description, if it is not sRGB. It includes a gamma of linear light, which [`describe`] removes.
 pub(super) fn profile(info: &Info<'_>) -> ColorProfile {
     const SRGB_GAMMA: u32 = 45_455;
-    const LINEAR_GAMMA: u32 = 100_000;
     const SRGB_COLORS: [u32; 8] = [31_270, 32_900, 64_000, 33_000, 30_000, 60_000, 15_000, 6_000];
     const MAX_DIFFERENCE: u32 = 100;
     let mut profile = ColorProfile::default();
@@ -240,7 +244,7 @@ pub(super) fn profile(info: &Info<'_>) -> ColorProfile {
     }
     let is_near = |value: u32, expected: u32| value.abs_diff(expected) <= MAX_DIFFERENCE;
     let gamma = info.gama_chunk.map(|gamma| gamma.into_scaled());
-    profile.gamma = gamma.filter(|gamma| !is_near(*gamma, SRGB_GAMMA) && *gamma != LINEAR_GAMMA);
+    profile.gamma = gamma.filter(|gamma| !is_near(*gamma, SRGB_GAMMA));
     profile.chromaticities = info.chrm_chunk.map(|colors| {
         let points = [colors.white, colors.red, colors.green, colors.blue];
         let numbers = points.map(|(x, y)| [x.into_scaled(), y.into_scaled()]);
@@ -257,7 +261,7 @@ pub(super) fn color_space(info: &Info<'_>) -> ColorSpace {
     const LINEAR_TRANSFER: u8 = 8;
     let is_linear = match (&info.coding_independent_code_points, info.srgb, info.gama_chunk) {
         (Some(points), _, _) => points.transfer_function == LINEAR_TRANSFER,
-        (None, None, Some(gamma)) => gamma.into_scaled() == 100_000,
+        (None, None, Some(gamma)) => gamma.into_scaled() == LINEAR_GAMMA,
         _ => false,
     };
     if is_linear { ColorSpace::Linear } else { ColorSpace::Srgb }

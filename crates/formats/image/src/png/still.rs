@@ -26,7 +26,7 @@ const SUM_BYTES: usize = 4;
 const ACTL_BYTES: usize = 8;
 const FCTL_BYTES: usize = 26;
 
-/// Maximum size of EXIF data and of profiles; larger data is skipped.
+/// Maximum size of EXIF data and of profiles; larger data is skipped, with a warning about a profile.
 const MAX_KEPT_BYTES: usize = 4 << 20;
 
 /// Maximum size of chunks about colors passed to the decoder.
@@ -73,8 +73,10 @@ pub(super) struct OtherChunks {
     exif: Option<Vec<u8>>,
     /// A profile: its name and compressed data.
     profile: Option<Vec<u8>>,
-    /// Offset and type of chunks with a wrong checksum.
+    /// Offset and type of the first chunks with a wrong checksum.
     damaged: Vec<(u64, [u8; 4])>,
+    /// Number of further chunks with a wrong checksum.
+    unlisted: u64,
 }
 
 impl OtherChunks {
@@ -107,6 +109,9 @@ impl OtherChunks {
             let name = kind.escape_ascii();
             let message = format!("skipped the {name} chunk: its checksum does not match; the pixels are not affected");
             warnings.note(options.faults, "bad-checksum", Diagnostic::at(file, *at, message))?;
+        }
+        if self.unlisted > 0 {
+            warnings.count("bad-checksum", self.unlisted);
         }
         Ok(())
     }
@@ -264,8 +269,10 @@ impl<'a> Still<'a> {
         let others = &mut self.animation().others;
         match &kind {
             _ if !is_sound && others.damaged.len() < MAX_DAMAGED => others.damaged.push((at, kind)),
-            b"eXIf" if is_kept && is_sound => others.exif = Some(content),
-            b"iCCP" if is_kept && is_sound => others.profile = Some(content),
+            _ if !is_sound => others.unlisted += 1,
+            b"eXIf" if is_kept => others.exif = Some(content),
+            // Empty, and thus not a profile, if it is too large.
+            b"iCCP" => others.profile = Some(content),
             _ => {}
         }
         Ok(())

@@ -54,12 +54,15 @@ pub(super) struct PsdHeader {
     pub(super) has_merged: bool,
     /// ICC profile.
     pub(super) profile: Option<Vec<u8>>,
+    /// Whether a profile was skipped because of its size.
+    pub(super) has_large_profile: bool,
 }
 
 /// Contents of the resources about the merged image.
 struct PsdResources {
     has_merged: bool,
     profile: Option<Vec<u8>>,
+    has_large_profile: bool,
 }
 
 /// The color model of the channels.
@@ -130,7 +133,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
     if stored < colors.count() || stored > 56 {
         return Err(malformed(CHANNELS, format!("invalid channel count {stored}; expected {} to 56", colors.count())));
     }
-    let PsdResources { has_merged, profile } = resources(pieces)?;
+    let PsdResources { has_merged, profile, has_large_profile } = resources(pieces)?;
     let (layers, is_transparent) = layers(pieces, is_large)?;
     let has_alpha = is_transparent && stored > colors.count() && bits > 1;
     let has_alpha = has_alpha && !matches!(colors, PsdColors::Mapped(_));
@@ -143,7 +146,20 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<PsdHeader> {
             return Err(Diagnostic::at(&file, at, message).into_error(ErrorKind::Unsupported));
         }
     };
-    Ok(PsdHeader { width, height, stored, bits, colors, has_alpha, is_large, has_packets, layers, has_merged, profile })
+    Ok(PsdHeader {
+        width,
+        height,
+        stored,
+        bits,
+        colors,
+        has_alpha,
+        is_large,
+        has_packets,
+        layers,
+        has_merged,
+        profile,
+        has_large_profile,
+    })
 }
 
 /// Determines the color model, from the color mode and the section after the header.
@@ -180,7 +196,7 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
     const MAX_PROFILE_BYTES: u64 = 4 << 20;
     const SIGNATURES: [&[u8]; 4] = [b"8BIM", b"MeSa", b"AgHg", b"PHUT"];
     let end = u64::from(word(&pieces.head::<4>("image resources")?, 0)) + pieces.at();
-    let mut resources = PsdResources { has_merged: true, profile: None };
+    let mut resources = PsdResources { has_merged: true, profile: None, has_large_profile: false };
     while pieces.at() + 12 <= end {
         let head: [u8; 7] = pieces.head("image resources")?;
         if !SIGNATURES.contains(&&head[..4]) {
@@ -200,6 +216,7 @@ fn resources(pieces: &mut Pieces<'_>) -> Result<PsdResources> {
         match short(&head, 4) {
             VERSION_INFO if size >= 5 => resources.has_merged = pieces.head::<5>("image resources")?[4] != 0,
             PROFILE if size <= MAX_PROFILE_BYTES => resources.profile = Some(pieces.take(size as usize, "profile")?),
+            PROFILE => resources.has_large_profile = true,
             _ => {}
         }
         pieces.skip_to(next)?;

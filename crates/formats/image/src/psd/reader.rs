@@ -56,6 +56,9 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
     let file = pieces.file.clone();
     pieces.finish()?;
     let profile = ColorProfile { icc: header.profile.take(), ..ColorProfile::default() };
+    if header.has_large_profile {
+        color::note_lost("is too large", &file, options.faults, warnings)?;
+    }
     let samples = samples(&header, planes)?;
     let color_space = if header.bits == 32 { ColorSpace::Linear } else { ColorSpace::Srgb };
     let PsdHeader { width, height, .. } = header;

@@ -183,7 +183,7 @@ impl TgaInput<'_> {
                 TgaPixels::Mapped(map) => (map.attributes, "color map"),
             };
             if has_attribute_bit && any_bits != common_bits {
-                let why = "which varies: the header declares no attribute bits";
+                let why = "which varies: the header does not declare one attribute bit";
                 note("left-out-alpha", &format!("dropped the 16th bit of the {owner}, {why}"))?;
             }
             return Ok(TgaAlpha::Kept);

@@ -40,7 +40,7 @@ pub(in super::super) struct NpyPageSlot {
 /// Writes rows as a numpy array.
 pub fn write(rows: &Rows<'_>, run: &RunOptions, writing: &mut Writing<'_, '_>) -> Result<()> {
     writing.set_head(head(rows, rows.row_count())?);
-    let records = records(rows, run.chunk_bytes.unwrap_or(PAGE_BYTES))?;
+    let records = records(rows, run.chunk_bytes.unwrap_or(PAGE_BYTES).clamp(1, 1 << 30))?;
     let row_bytes = records.row_bytes;
     let pages = records.first_pages.last().copied().unwrap_or(0);
     writing.announce((row_bytes as u64).saturating_mul(rows.row_count()));

@@ -264,6 +264,12 @@ fn gray_of_luminance_and_chroma_is_exact_and_other_primaries_count() {
     assert!(
         float_samples(&image).chunks(3).all(|pixel| pixel[0].to_bits() == pixel[1].to_bits() && pixel[1] == pixel[2])
     );
+    // The luminance may have few samples, too.
+    let few = ExrChannel { sampling: [2, 2], ..floats("Y", 3) };
+    let none = |name: &str| ExrChannel::new(name, HALF, |_, _| 0);
+    let image = plain(&exr(&[ExrPart::new(6, 4, vec![none("BY"), none("RY"), few])])).value;
+    let expected = (0..24).map(|at| (at % 6 / 2 * 2 - 3 * (at / 6 / 2 * 2) + 3) as f32 / 3.0);
+    assert!(float_samples(&image).chunks(3).zip(expected).all(|(pixel, luminance)| pixel == [luminance; 3]));
     let chroma = |name: &str, value: f32| ExrChannel::new(name, FLOAT, move |_, _| value.to_bits());
     let colors = |primaries: Option<[f32; 8]>| {
         let part = ExrPart::new(1, 1, vec![chroma("BY", -1.0), chroma("RY", 3.0), chroma("Y", 0.25)]);

@@ -78,6 +78,17 @@ fn a_profile_of_many_parts_comes_back_from_jpeg() {
         let bytes = written_by_all(name, &image, ImageWriteOptions::default());
         assert_eq!(load(name, bytes, &ReadOptions::default()).unwrap().profile, image.profile);
     }
+    // The number of a part is a byte.
+    let profile = ColorProfile { icc: Some(vec![1; 255 * 65_519 + 1]), ..ColorProfile::default() };
+    let options = WriteOptions::default().with_format(Some(Format::Jpeg));
+    let (_, report) = try_written_image(&Image { profile, ..image.clone() }, &options).unwrap();
+    assert_eq!(report.warnings.counts().get("changed-color-space"), Some(&1));
+    // Without all of its parts, it is dropped.
+    let mut bytes = written_by_all("x.jpg", &image, ImageWriteOptions::default());
+    let second = bytes.windows(13).position(|window| window == b"ICC_PROFILE\0\x02").unwrap();
+    bytes[second + 12] = 9;
+    let (without, counts) = warned("x.jpg", &bytes);
+    assert_eq!((without.profile.icc, counts), (None, vec![("changed-color-space", 1)]));
 }
 
 #[test]
@@ -139,6 +150,14 @@ fn profiles_of_bitmaps_and_documents_are_kept() {
     bmp.extend([1, 2, 3, 0]);
     let cut = bmp.clone();
     bmp.extend_from_slice(&icc);
+    // The same color in a palette, run-length encoded.
+    let mut runs = bmp[..138].to_vec();
+    runs[10] = 142;
+    runs[28..34].copy_from_slice(&[8, 0, 1, 0, 0, 0]);
+    runs[46] = 1;
+    runs[126] = 132;
+    runs.extend([1, 2, 3, 0, 1, 0, 0, 1]);
+    runs.extend_from_slice(&icc);
     let size = icc.len() + icc.len() % 2 + 12;
     let mut psd = b"8BPS\0\x01\0\0\0\0\0\0\0\x03\0\0\0\x01\0\0\0\x01\0\x08\0\x03\0\0\0\0".to_vec();
     psd.extend((size as u32).to_be_bytes());
@@ -147,7 +166,7 @@ fn profiles_of_bitmaps_and_documents_are_kept() {
     psd.extend_from_slice(&icc);
     psd.extend(vec![0; icc.len() % 2]);
     psd.extend([0, 0, 0, 0, 0, 0, 3, 2, 1]);
-    for (name, bytes) in [("x.bmp", bmp), ("x.psd", psd)] {
+    for (name, bytes) in [("x.bmp", bmp), ("x.bmp", runs), ("x.psd", psd)] {
         let (image, counts) = warned(name, &bytes);
         assert_eq!((byte_samples(&image), counts), (&[3, 2, 1][..], vec![("changed-color-space", 1)]), "{name}");
         assert_eq!(image.profile.icc.as_ref(), Some(&icc), "{name}");
@@ -155,6 +174,7 @@ fn profiles_of_bitmaps_and_documents_are_kept() {
         assert_eq!(counts, [], "{name}");
         assert_eq!(load("x.png", png, &ReadOptions::default()).unwrap().profile, image.profile);
     }
-    // A truncated profile is ignored.
-    assert_eq!(warned("x.bmp", &cut).1, []);
+    // A truncated profile is dropped.
+    let (image, counts) = warned("x.bmp", &cut);
+    assert_eq!((image.profile.icc, counts), (None, vec![("changed-color-space", 1)]));
 }

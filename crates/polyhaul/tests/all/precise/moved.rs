@@ -4,7 +4,7 @@ use crate::precise::samples::{self, TEXTS, points, positions};
 use crate::support::{memory, read_options};
 use polyhaul::model::{Axes, Mesh, Object, Scene};
 use polyhaul::ops::{MeshOps, SceneOps, SectionPositions};
-use polyhaul::options::OptionGroup;
+use polyhaul::options::{OptionGroup, Origin};
 use polyhaul::{Format, ReadOptions, Reader};
 
 fn survey() -> Scene {
@@ -109,6 +109,38 @@ fn transforms_of_objects_are_applied_in_double_precision() {
         assert!(placed < 1e-9, "{}: {placed}", format.name());
         let placed = samples::error(&back, &near).min(samples::error(&back, &turned(&near)));
         assert!(placed < 1e-9, "{}: {placed}", format.name());
+    }
+}
+
+/// Formats without transforms store all positions in one type: a double applies all transforms, and one mesh of doubles
+/// makes doubles of all.
+#[test]
+fn one_double_places_all_objects() {
+    let mesh = |x: f32| Mesh { positions: vec![[x, 2.0, 3.0]].into(), ..Mesh::default() };
+    let meshes = vec![mesh(1.0), mesh(0.1)];
+    let moved = |number: usize, by: f64| {
+        let matrix = [[1.0, 0.0, 0.0, by], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+        Object { mesh: number, end: meshes[number].counts(), transform: Some(matrix), ..Object::default() }
+    };
+    let placed = Scene { objects: vec![moved(0, 0.1), moved(1, 16.0)], meshes: meshes.clone(), ..Scene::default() };
+    let partly = Scene { objects: vec![moved(0, 16.0), moved(1, 0.0)], meshes: meshes.clone(), ..Scene::default() };
+    let plain = Scene { meshes: meshes.clone(), ..Scene::default() };
+    let tenth = f64::from(0.1_f32);
+    let origin = Origin::At([0.5, 0.0, 0.0]);
+    for (scene, origin, xs) in [
+        (&placed, Origin::None, [1.1, tenth + 16.0]),
+        (&partly, origin, [16.5, tenth - 0.5]),
+        (&plain, origin, [0.5, tenth - 0.5]),
+    ] {
+        let expected = xs.map(|x| [x, 2.0, 3.0]);
+        for format in [Format::Ply, Format::Npy, Format::Csv] {
+            let mut options = samples::to(format);
+            options.scene.origin = origin;
+            let (bytes, _) = crate::support::try_written(scene, &options).unwrap();
+            let back = positions(&samples::scene(&bytes, &format!("b.{}", format.name())));
+            let error = samples::error(&back, &expected).min(samples::error(&back, &turned(&expected)));
+            assert!(error < 1e-9, "{}: {back:?}, expected {expected:?}", format.name());
+        }
     }
 }
 

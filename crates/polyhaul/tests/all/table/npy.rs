@@ -106,6 +106,20 @@ fn names_are_latin1_before_version_3() {
 }
 
 #[test]
+fn integer_positions_keep_their_digits() {
+    let points = |file: Vec<u8>| Reader::new(Input::Memory(file, "x.npy".into())).scene().unwrap();
+    let data: Vec<u8> = [16_777_217_i32, 0, -5, 1, 2, 3].iter().flat_map(|value| value.to_le_bytes()).collect();
+    let loaded = points(plain("<i4", false, "(2, 3)", &data));
+    assert_eq!(loaded.value.meshes[0].exact_position(0), Some([16_777_217.0, 0.0, -5.0]));
+    assert!(loaded.report.warnings.is_empty());
+    let small: Vec<u8> = [7_i64, 8, -9].iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert!(!points(plain("<i8", false, "(1, 3)", &small)).value.meshes[0].is_exact());
+    // Doubles cannot represent the first of these integers.
+    let data: Vec<u8> = [(1_u64 << 53) + 1, 2, 3].iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert_eq!(points(plain("<u8", false, "(1, 3)", &data)).report.warnings.counts()["rounded"], 1);
+}
+
+#[test]
 fn what_is_not_read_is_refused() {
     let refused = [
         ("'<f2'", "(1,)"),

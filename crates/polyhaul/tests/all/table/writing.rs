@@ -2,7 +2,9 @@
 
 use crate::table::support::*;
 use polyhaul::model::{Column, Table, Values};
-use polyhaul::options::{Delimiter, Digits, SceneWriteOptions, TableHeader, TableReadOptions, TableWriteOptions};
+use polyhaul::options::{
+    Delimiter, Digits, RunOptions, SceneWriteOptions, TableHeader, TableReadOptions, TableWriteOptions,
+};
 use polyhaul::{ErrorKind, Format, Input, Output, Reader, WriteOptions, Writer};
 use polyhaul_testkit::output::Shared;
 use polyhaul_testkit::random::Random;
@@ -114,6 +116,31 @@ fn names_and_comments_come_back() {
         assert_eq!(loaded.value.comments, ["one", "two_lines", ""]);
         assert_eq!(only(loaded), table);
     }
+}
+
+/// The marks that a reader removes before the first name, and the default comment in files without comments.
+#[test]
+fn names_that_start_like_marks_come_back() {
+    for name in ["%change", "//x", "#id", "-#id"] {
+        let table = table_of(1, vec![column(name, ints([1])), column("b", ints([2]))]);
+        for comment in ["# ", ""] {
+            let style = TableWriteOptions::default().with_out_comment(comment.into());
+            for (format, file) in [(Format::Csv, "x.csv"), (Format::Tsv, "x.tsv")] {
+                let bytes = try_written(&table, &[], format, &styled(style.clone())).unwrap();
+                assert_eq!(only(load(bytes, file, TableReadOptions::default()).unwrap()), table);
+            }
+        }
+    }
+}
+
+/// Pages of any size have the same bytes.
+#[test]
+fn pages_may_be_asked_to_be_huge() {
+    let expected = try_written(&small(), &[], Format::Csv, &WriteOptions::default()).unwrap();
+    let run = RunOptions::default().with_chunk_bytes(Some(usize::MAX));
+    let options = WriteOptions::default().with_run(run);
+    assert_eq!(try_written(&small(), &[], Format::Csv, &options).unwrap(), expected);
+    assert!(!try_written(&small(), &[], Format::Npy, &options).unwrap().is_empty());
 }
 
 #[test]

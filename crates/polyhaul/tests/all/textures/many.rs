@@ -187,6 +187,22 @@ fn channels_and_attributes_of_an_image_are_noted() {
 }
 
 #[test]
+fn light_that_halves_do_not_hold_is_noted() {
+    // A Radiance file of one pixel with brightness 65,536.
+    let hdr = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x91".to_vec();
+    let halves = Encoding::Plain { channels: 4, texel: polyhaul::model::Texel::F16 };
+    let floats = Encoding::Plain { channels: 4, texel: polyhaul::model::Texel::F32 };
+    for (encoding, expected) in [(halves, Some(&3)), (floats, None)] {
+        let folder = Folder::new("textures-light").unwrap();
+        let output = polyhaul::Output::Path(folder.path().join("light.dds"));
+        let options = TextureOptions::default().with_encoding(Some(encoding));
+        let input = polyhaul::Input::Memory(hdr.clone(), "light.hdr".into());
+        let report = polyhaul::textures::import_texture(input, output, &options).unwrap().report;
+        assert_eq!(report.warnings.counts().get("cut-samples"), expected, "{encoding:?}");
+    }
+}
+
+#[test]
 fn data_that_bytes_do_not_hold_is_noted() {
     // A Radiance file of one pixel with brightness 4, which is clamped: single-channel blocks store bytes.
     let folder = Folder::new("textures-data").unwrap();

@@ -97,6 +97,25 @@ fn sums_are_checked_everywhere() {
 }
 
 #[test]
+fn every_damaged_chunk_is_counted() {
+    let mut text = chunk(b"tEXt", b"a\0b");
+    text[8] = b'c';
+    let mut chunks = vec![header([1, 1], 8, 0)];
+    chunks.extend(vec![text; 150]);
+    chunks.push(pixels(&[0, 7]));
+    assert_eq!(crate::images::warned("x.png", &of_chunks(&chunks)).1, [("bad-checksum", 150)]);
+}
+
+#[test]
+fn a_profile_that_is_too_large_is_dropped_with_a_warning() {
+    let profile = chunk(b"iCCP", &[&b"a\0\0"[..], &vec![0_u8; 4 << 20]].concat());
+    let bytes = of_chunks(&[header([1, 1], 8, 0), profile, pixels(&[0, 7])]);
+    let options = ReadOptions::default();
+    let (image, counts) = crate::images::load_warned("x.png", bytes, &options).unwrap();
+    assert_eq!((image.profile.icc, counts), (None, vec![("changed-color-space", 1)]));
+}
+
+#[test]
 fn a_row_larger_than_the_memory_limit_is_refused() {
     let bytes = of_chunks(&[header([1 << 25, 1], 16, 6), pixels(&[0])]);
     let error = error("x.png", &bytes);

@@ -51,6 +51,11 @@ fn the_file_says_whether_samples_are_linear() {
     ] {
         assert_eq!(load(file(&format!("good/own/{name}.png"))).unwrap().color_space, expected, "{name}");
     }
+    // A profile takes precedence over the gamma, which is inserted after the header.
+    let mut bytes = file("good/own/srgb_profile.png");
+    bytes.splice(33..33, chunk(b"gAMA", &100_000_u32.to_be_bytes()));
+    same_for_all("x.png", &bytes);
+    assert_eq!(load(bytes).unwrap().color_space, ColorSpace::Srgb);
 }
 
 #[test]
