@@ -138,9 +138,12 @@ impl Summary {
         if let Some(verdict) = &row.verdict {
             *self.verdicts.entry(verdict.clone()).or_default() += 1;
         }
-        let pictures = row.outputs.iter().filter(|output| output.path.ends_with(".png"));
-        let room = max_pictures.saturating_sub(self.pictures.len());
-        self.pictures.extend(pictures.take(room).map(|output| output.path.clone()));
+        for picture in row.outputs.iter().map(|output| &output.path).filter(|path| path.ends_with(".png")) {
+            // Each attempt to convert an asset writes the same picture.
+            if self.pictures.len() < max_pictures && !self.pictures.contains(picture) {
+                self.pictures.push(picture.clone());
+            }
+        }
         if self.slowest.len() < SLOWEST || self.slowest.last().is_some_and(|slow| slow.seconds < row.seconds) {
             let slow = SlowAsset { asset: row.asset.clone(), seconds: row.seconds, bytes: row.source_bytes };
             // Inserted behind rows of the same duration, so that the earlier row stays if only one of them fits.
@@ -252,6 +255,16 @@ mod tests {
         assert_eq!(sum.span, Some((1000.0, 1007.0)));
         let moved: f64 = sum.rates.iter().sum::<f64>() * 7.0 / INTERVALS as f64;
         assert!((moved - 600.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn pictures_of_repeated_attempts_are_listed_once() {
+        let mut sum = Summary::default();
+        let output = |path: &str| RowOutput { path: path.into(), ..RowOutput::default() };
+        for picture in ["a.png", "b.png", "a.png", "c.png", "d.png"] {
+            sum.add(&Row { outputs: vec![output("a.obj"), output(picture)], ..row("a", 0.0, None) }, 3);
+        }
+        assert_eq!(sum.pictures, ["a.png", "b.png", "c.png"]);
     }
 
     #[test]

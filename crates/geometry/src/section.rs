@@ -86,7 +86,7 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     };
     let uvs = [&faces.corner_uvs[..], &lines.corner_uvs[..]];
     let uvs = indexed(mesh.uv_domain, range(|counts| counts.uvs), mesh.uvs.len(), uvs)?;
-    let normals = [&faces.corner_normals[..], &[]];
+    let normals = [&faces.corner_normals[..], &lines.corner_normals[..]];
     let normals = indexed(mesh.normal_domain, range(|counts| counts.normals), mesh.normals.len(), normals)?;
 
     for stream in [&mut faces.corner_positions, &mut lines.corner_positions, &mut points] {
@@ -96,7 +96,9 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     for stream in [&mut faces.corner_uvs, &mut lines.corner_uvs] {
         uvs.renumber(stream.to_mut()?);
     }
-    normals.renumber(faces.corner_normals.to_mut()?);
+    for stream in [&mut faces.corner_normals, &mut lines.corner_normals] {
+        normals.renumber(stream.to_mut()?);
+    }
 
     let of_faces = start.faces as usize..end.faces as usize;
     let picks = SectionPicks { positions: &positions, faces: of_faces, corners: face_corners };
@@ -349,4 +351,36 @@ fn since(counts: Counts, start: Counts) -> Counts {
     let counts = counts.to_array();
     let start = start.to_array();
     Counts::from_array(std::array::from_fn(|kind| counts[kind].saturating_sub(start[kind])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn normals_of_lines_are_renumbered() {
+        let line = Elements {
+            offsets: vec![0, 2].into(),
+            corner_positions: vec![1, 2].into(),
+            corner_normals: vec![2, NONE].into(),
+            ..Elements::default()
+        };
+        let normals = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let mesh =
+            Mesh { positions: vec![[0.0; 3]; 3].into(), normals: normals.into(), lines: line, ..Mesh::default() };
+        let end = Counts { normals: 0, ..mesh.counts() };
+        let of_line = section(&mesh, Counts::default(), end, SectionPositions::Used).unwrap();
+        assert_eq!(of_line.normals, [[0.0, 0.0, 1.0]]);
+        assert_eq!(of_line.lines.corner_normals, [0, NONE]);
+    }
+
+    #[test]
+    fn runs_stay_inside_a_section_with_fewer_positions() {
+        let faces =
+            Elements { offsets: vec![0, 3].into(), corner_positions: vec![1, 2, 3].into(), ..Elements::default() };
+        let run = Run { at: Counts { positions: 5, ..Counts::default() }, value: 0 };
+        let mesh = Mesh { positions: vec![[0.0; 3]; 5].into(), material_runs: vec![run], faces, ..Mesh::default() };
+        let used = section(&mesh, Counts::default(), mesh.counts(), SectionPositions::Used).unwrap();
+        assert_eq!(used.material_runs, [Run { at: Counts { positions: 3, ..Counts::default() }, value: 0 }]);
+    }
 }

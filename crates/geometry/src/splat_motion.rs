@@ -254,8 +254,8 @@ fn place_of(name: &str) -> Option<usize> {
     let number = |prefix: &str, count: usize| {
         let digits = name.strip_prefix(prefix)?;
         let number = digits.parse().ok().filter(|number| *number < count)?;
-        // Rejects a leading sign and leading zeros.
-        (digits.len() == 1 || number >= 10).then_some(number)
+        // Rejects a leading sign and leading zeros, which `parse` accepts.
+        (digits.len() == 1 || digits.starts_with(|first: char| matches!(first, '1'..='9'))).then_some(number)
     };
     let rest = || number("f_rest_", 3 * HARMONICS[MAX_DEGREE]).map(|at| ROTATIONS + SCALES + at);
     number("rot_", ROTATIONS).or_else(|| number("scale_", SCALES).map(|at| ROTATIONS + at)).or_else(rest)

@@ -236,3 +236,11 @@ fn uneven_matrices_and_incomplete_splats_are_errors() {
     let columns = [Column { name: "scale_0".into(), values: Values::F64(vec![1.0].into()), offsets: None }];
     assert!(SplatMotion::of(&columns, &[[3.0; 3]; 3]).unwrap().is_none());
 }
+
+#[test]
+fn only_plain_numbers_name_columns() {
+    assert_eq!(["rot_0", "scale_0", "f_rest_0", "f_rest_12"].map(place_of), [Some(0), Some(4), Some(7), Some(19)]);
+    for other in ["f_rest_012", "f_rest_+12", "f_rest_+1", "f_rest_00", "f_rest_", "f_rest_72", "rot_4", "scale_3"] {
+        assert_eq!(place_of(other), None, "{other}");
+    }
+}

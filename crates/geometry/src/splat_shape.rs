@@ -123,8 +123,10 @@ fn round_columns(columns: &mut [Column]) -> Result<u64> {
         with_values!(&column.values, numbers => {
             for (single, number) in singles.iter_mut().zip(numbers.iter()) {
                 *single = *number as f32;
-                let number = *number as f64;
-                rounded += u64::from(f64::from(*single) != number && !number.is_nan());
+                let wide = *number as f64;
+                // Integers are also compared as integers: above 2^53, `wide` is rounded, too.
+                let is_same = f64::from(*single) == wide && *single as i128 == *number as i128;
+                rounded += u64::from(!is_same && !wide.is_nan());
             }
         });
         column.values = Values::F32(singles.into());
@@ -249,4 +251,18 @@ pub fn note_broken(
     let place = Place { file: file.into(), ..Place::default() };
     warnings.push_many("broken-splats", count, Diagnostic { place, ..Diagnostic::new(message) });
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_rounded_numbers_are_counted() {
+        let column = |values: Values| Column { name: "opacity".into(), values, offsets: None };
+        let rounded = |values: Values| round_columns(&mut [column(values)]).unwrap();
+        assert_eq!(rounded(Values::I64(vec![0, -7, 1 << 40, (1 << 53) + 1, i64::MAX, i64::MIN].into())), 2);
+        assert_eq!(rounded(Values::U64(vec![3, (1 << 60) + 1, u64::MAX].into())), 2);
+        assert_eq!(rounded(Values::F64(vec![0.5, 0.1, 1e300, f64::NAN, f64::INFINITY, -1e30].into())), 3);
+    }
 }

@@ -59,8 +59,9 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     welded.faces.corner_positions = weld.corner_vertices.into();
     welded.faces.corner_uvs = Vec::new().into();
     welded.faces.corner_normals = Vec::new().into();
-    // The uvs of lines are now the uvs of their vertices.
+    // The uvs and normals of lines are now those of their vertices.
     welded.lines.corner_uvs = Vec::new().into();
+    welded.lines.corner_normals = Vec::new().into();
     let renumber = |indices: &mut [u32]| {
         indices.iter_mut().for_each(|index| *index = vertices.get(*index as usize).copied().unwrap_or(*index));
     };
@@ -109,4 +110,46 @@ fn depths(depths: &[f32], vertex_uvs: &[u32]) -> Result<Vec<f32>> {
         filled.extend(vertex_uvs.iter().map(|&uv| depths.get(uv as usize).copied().unwrap_or(0.0)));
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::{Counts, Elements, Run};
+
+    #[test]
+    fn normals_of_lines_are_not_kept() {
+        let faces = Elements {
+            offsets: vec![0, 3].into(),
+            corner_positions: vec![0, 1, 2].into(),
+            corner_normals: vec![0, 0, 0].into(),
+            ..Elements::default()
+        };
+        let lines = Elements {
+            offsets: vec![0, 2].into(),
+            corner_positions: vec![0, 1].into(),
+            corner_normals: vec![5, 5].into(),
+            ..Elements::default()
+        };
+        let normals = vec![[0.0, 0.0, 1.0]; 6].into();
+        let mesh = Mesh { positions: vec![[0.0; 3]; 3].into(), normals, faces, lines, ..Mesh::default() };
+        let welded = welded(&mesh, &RunOptions::default()).unwrap();
+        assert_eq!(welded.normals.len(), 3);
+        assert!(welded.lines.corner_normals.is_empty());
+    }
+
+    #[test]
+    fn runs_stay_inside_a_mesh_with_fewer_uvs() {
+        let faces = Elements {
+            offsets: vec![0, 3].into(),
+            corner_positions: vec![0, 1, 2].into(),
+            corner_uvs: vec![0, 1, 2].into(),
+            ..Elements::default()
+        };
+        let (positions, uvs) = (vec![[0.0; 3]; 3].into(), vec![[0.0; 2]; 4].into());
+        let mut mesh = Mesh { positions, uvs, faces, ..Mesh::default() };
+        mesh.material_runs = vec![Run { at: Counts { faces: 0, ..mesh.counts() }, value: 0 }];
+        let welded = welded(&mesh, &RunOptions::default()).unwrap();
+        assert_eq!((welded.uvs.len(), welded.material_runs[0].at.uvs), (3, 3));
+    }
 }

@@ -56,15 +56,15 @@ pub(crate) struct SceneParts<'a> {
 }
 
 impl<'a> SceneParts<'a> {
-    /// Collects the parts of all objects if one has a transform, otherwise of all meshes.
+    /// Collects the parts of all objects if one has a transform or material slots, otherwise of all meshes.
     ///
     /// # Errors
     /// [`ErrorKind::Limit`] for 2^40 corners or more.
     pub(crate) fn from_scene(scene: &'a Scene) -> Result<SceneParts<'a>> {
         let mut parts = SceneParts::default();
         let mut next = 0;
-        let moved = scene.objects.iter().any(|object| object.transform.is_some());
-        if moved {
+        let by_object = |object: &Object| object.transform.is_some() || object.materials.is_some();
+        if scene.objects.iter().any(by_object) {
             for object in &scene.objects {
                 parts.add_object(scene, object, &mut next)?;
             }

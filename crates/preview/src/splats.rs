@@ -335,12 +335,11 @@ impl Tile {
         passes.fold(0.0, |max: f32, &value| if value > max { value } else { max }) <= OPAQUE
     }
 
-    /// Range of rows that a splat touches.
+    /// Range of rows whose centers a splat reaches.
     fn rows_of(&self, splat: &Drawn) -> (usize, usize) {
-        let row = |y: f32| (y - self.corner[1]).clamp(0.0, TILE as f32);
-        let above = splat.center[1] - splat.reach[1];
-        let below = splat.center[1] + splat.reach[1];
-        (row(above.ceil()) as usize, (row(below.floor()) as usize + 1).min(TILE))
+        let clamped = |row: f32| row.clamp(0.0, TILE as f32) as usize;
+        let center = splat.center[1] - self.corner[1];
+        (clamped((center - splat.reach[1]).ceil()), clamped((center + splat.reach[1]).floor() + 1.0))
     }
 
     /// A pixel composited over the background, unpremultiplied.
@@ -377,6 +376,18 @@ fn exponential(power: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_splat_reaches_as_many_rows_down_as_up() {
+        let tile = Tile::new([0, 0]);
+        let rows = |reach: f32| {
+            let reach = [reach; 2];
+            let (depth, center, conic, color) = (1.0, [8.0; 2], [1.0, 0.0, 1.0], [1.0; 3]);
+            tile.rows_of(&Drawn { depth, center, conic, reach, color, opacity: 0.5 })
+        };
+        // The centers of rows are at half coordinates.
+        assert_eq!([0.4, 0.6, 2.4, 2.7, 99.0].map(rows), [(8, 8), (7, 9), (6, 10), (5, 11), (0, 16)]);
+    }
 
     #[test]
     fn powers_have_six_digits() {

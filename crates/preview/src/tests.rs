@@ -167,6 +167,17 @@ fn colors_come_from_vertices_or_else_from_materials() {
 }
 
 #[test]
+fn faces_have_the_materials_of_their_slots() {
+    let colors = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+    let materials = colors.map(|color| Material { diffuse: Some(Color::Rgb(color)), ..Material::default() });
+    let mesh = Mesh { face_materials: vec![1, 1].into(), ..square() };
+    let object = Object { end: mesh.counts(), materials: Some(vec![Some(1), Some(0)]), ..Object::default() };
+    let scene = Scene { materials: materials.into(), objects: vec![object], ..scene(mesh) };
+    let [r, g, b, _] = pixel(&preview(&scene, &options(1).with_view(View::Front)).unwrap(), 80, 60);
+    assert!(r > 150 && g == 0 && b == 0, "{r} {g} {b}");
+}
+
+#[test]
 fn objects_are_drawn_where_their_transforms_put_them() {
     let mesh = Mesh { normals: vec![[0.0, 0.0, 1.0]; 6].into(), normal_domain: Domain::Vertex, ..square() };
     let counts = mesh.counts();

@@ -4,6 +4,7 @@
 //! Columns of polyhaul have no missing values. Exporting a scan moves its numbers; exporting a table, which Python may
 //! change, copies them.
 
+use crate::errors;
 use crate::tables::{TableIn, TableOut, tables_from_python, tables_to_python, with_values};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
@@ -48,6 +49,8 @@ pub(crate) fn capsule<'py>(
 pub(crate) fn table_to_arrow(py: Python<'_>, table: TableIn) -> PyResult<Bound<'_, PyCapsule>> {
     let mut table = tables_from_python(vec![table]).pop().unwrap_or_default();
     py.detach(|| table.columns.iter_mut().try_for_each(own)).map_err(|_| no_memory())?;
+    // Python may have changed offsets in place. arrow would panic for invalid ones, in a callback that must not unwind.
+    table.check().map_err(|error| errors::exception(py, &error))?;
     capsule(py, table, std::iter::empty())
 }
 

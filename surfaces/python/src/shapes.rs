@@ -205,6 +205,7 @@ pub(crate) fn mesh_normals(
         mesh.normals = normals.into();
         mesh.normal_domain = if flat { Domain::Face } else { Domain::Vertex };
         mesh.faces.corner_normals = Vec::new().into();
+        mesh.lines.corner_normals = Vec::new().into();
         mesh.move_curves_behind();
         Ok(mesh)
     })

@@ -365,6 +365,14 @@ def test_tables_are_streams_of_arrow(tmp_path: Path) -> None:
     assert pyarrow.table(polyhaul.read_table(tmp_path / "a.csv")).column_names == ["f4", "i8"]
 
 
+def test_offsets_that_were_overwritten_are_an_error_of_the_stream() -> None:
+    offsets = np.array([0, 1, 3], np.uint32)
+    table = Table({"x": Lists(offsets, np.arange(3.0))})
+    offsets[1] = 9
+    with pytest.raises(polyhaul.UsageError, match="column `x`"):
+        table.__arrow_c_stream__()
+
+
 def test_a_stream_of_arrow_that_nobody_takes_is_freed() -> None:
     for _ in range(100):
         Table({"x": np.zeros(1000)}).__arrow_c_stream__()

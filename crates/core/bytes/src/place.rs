@@ -13,7 +13,7 @@ use crate::stop::StopFlag;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, is_separator};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SCHEMES: [&str; 5] = ["s3", "gs", "az", "http", "https"];
@@ -177,16 +177,12 @@ pub fn absolute(path: &Path) -> PathBuf {
 
 /// Returns a path without `.` and `..`, or `None` if a `..` has no component to remove.
 pub fn cleaned(path: &Path) -> Option<PathBuf> {
-    let (root, rest) = match split(path) {
-        Some((scheme, rest)) => {
-            let (bucket, rest) = rest.split_once('/').unwrap_or((rest, ""));
-            (format!("{scheme}://{bucket}"), Path::new(rest))
-        }
-        None => (String::new(), path),
-    };
-    let mut clean = PathBuf::from(root);
+    if let Some((scheme, rest)) = split(path) {
+        return cleaned_url(scheme, rest);
+    }
+    let mut clean = PathBuf::new();
     let mut depth = 0_u32;
-    for part in rest.components() {
+    for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => {
@@ -200,6 +196,23 @@ pub fn cleaned(path: &Path) -> Option<PathBuf> {
         }
     }
     Some(clean)
+}
+
+/// Returns a URL without `.`, `..` and empty components, or `None` if a `..` has no component to remove.
+fn cleaned_url(scheme: &str, rest: &str) -> Option<PathBuf> {
+    let mut parts = rest.split(is_separator);
+    let bucket = parts.next().unwrap_or_default();
+    let mut clean = vec![format!("{scheme}://{bucket}")];
+    for part in parts {
+        match part {
+            "" | "." => {}
+            ".." if clean.len() > 1 => _ = clean.pop(),
+            ".." => return None,
+            part => clean.push(part.to_owned()),
+        }
+    }
+    // Joined as text: `PathBuf::push` would turn `https://host//etc/x` into the local path `/etc/x`.
+    Some(PathBuf::from(clean.join("/")))
 }
 
 /// Lists the objects in a folder URL and, if `is_recursive`, in its subfolders, sorted by name.
@@ -262,6 +275,8 @@ mod tests {
         let cleaned = |text: &str| cleaned(Path::new(text)).map(|path| path.to_string_lossy().replace('\\', "/"));
         assert_eq!(cleaned("s3://b/x/./y/../z.obj").as_deref(), Some("s3://b/x/z.obj"));
         assert_eq!(cleaned("s3://b/../c/z.obj"), None);
+        assert_eq!(cleaned("https://host//etc/./x.mtl").as_deref(), Some("https://host/etc/x.mtl"));
+        assert_eq!(cleaned("s3://b").as_deref(), Some("s3://b"));
         assert_eq!(cleaned("a/./b/../c").as_deref(), Some("a/c"));
         assert_eq!(cleaned("../a"), None);
     }

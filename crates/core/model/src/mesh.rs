@@ -227,12 +227,18 @@ impl Mesh {
         flag.or_else(|| Run::at_face(&self.smoothing_runs, face))
     }
 
-    /// Moves the statements of curves after all positions, UVs and normals. Must be called after these arrays have
-    /// changed.
+    /// Moves the statements of curves after all positions, UVs and normals, and runs that start after more of them than
+    /// there are to their end. Must be called after these arrays have changed.
     pub fn move_curves_behind(&mut self) {
         let Counts { positions, uvs, normals, .. } = self.counts();
         for curve in &mut self.curves {
             curve.at = Counts { positions, uvs, normals, ..curve.at };
+        }
+        let runs = [&mut self.material_runs, &mut self.group_runs, &mut self.smoothing_runs];
+        for Run { at, .. } in runs.into_iter().flatten() {
+            at.positions = at.positions.min(positions);
+            at.uvs = at.uvs.min(uvs);
+            at.normals = at.normals.min(normals);
         }
     }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "shrinking is what is tested")]
 
 use polyhaul_spill::{Spill, SpillAllocator, relieve};
+use std::alloc::{Layout, alloc, dealloc};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 #[global_allocator]
@@ -200,6 +201,30 @@ fn more_arrays_than_files() {
     let _spill = start_spill(0);
     let arrays: Vec<Vec<u8>> = (0..700).map(|number| vec![number as u8; MIB + number]).collect();
     assert!(arrays.iter().enumerate().all(|(number, array)| array.iter().all(|&value| value == number as u8)));
+}
+
+/// Blocks of the shared file are aligned to 16 bytes.
+#[test]
+fn aligned_arrays_without_a_file_are_not_blocks() {
+    let _alone = alone();
+    let _spill = start_spill(0);
+    let filler = blocks(200_000);
+    let arrays: Vec<Vec<u8>> = (0..512).map(|_| vec![1; MIB]).collect();
+    let layout = Layout::from_size_align(MIB, 4096).unwrap();
+    for _ in 0..8 {
+        // The end of the blocks so far is hardly ever a multiple of 4096.
+        let more = blocks(100);
+        // SAFETY: the size is not 0.
+        let start = unsafe { alloc(layout) };
+        assert!(start.addr().is_multiple_of(4096), "{start:?}");
+        if !start.is_null() {
+            // SAFETY: the array comes from `alloc` with this layout.
+            unsafe { dealloc(start, layout) };
+        }
+        assert_blocks(&more);
+    }
+    assert_blocks(&filler);
+    drop(arrays);
 }
 
 #[test]

@@ -69,11 +69,17 @@ pub fn preview(input: impl Into<Input>, read: &ReadOptions, options: &PreviewOpt
 
 /// Warns if all pixels of a scene's picture are equal: a scene never fills the picture, so nothing of it is visible.
 fn note_if_empty(picture: &Image, warnings: &mut Warnings) {
-    let Samples::U8(samples) = &picture.samples else { return };
-    let mut pixels = samples.chunks_exact(picture.channels.count());
-    if let Some(first) = pixels.next()
-        && pixels.all(|pixel| pixel == first)
-    {
+    fn is_plain<T: PartialEq>(samples: &[T], channels: usize) -> bool {
+        let mut pixels = samples.chunks_exact(channels);
+        pixels.next().is_some_and(|first| pixels.all(|pixel| pixel == first))
+    }
+    let channels = picture.channels.count();
+    let is_empty = match &picture.samples {
+        Samples::U8(samples) => is_plain(&samples[..], channels),
+        Samples::U16(samples) => is_plain(&samples[..], channels),
+        Samples::F32(samples) => is_plain(&samples[..], channels),
+    };
+    if is_empty {
         let message = "the picture is empty: no element of the scene is visible";
         warnings.push("empty-picture", Diagnostic::new(message));
     }
@@ -89,6 +95,12 @@ fn note_if_coarse(is_coarse: bool, warnings: &mut Warnings) {
 
 /// Draws an input after reading it completely.
 fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> Result<Loaded<Image>> {
+    let [width, height] = options.size;
+    // For scenes, this is checked again when they are drawn.
+    if width.min(height) == 0 {
+        let message = format!("invalid picture size: {width} x {height} pixels; expected 1 to {MAX_SIDE} on each side");
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
     let is_image = Cell::new(false);
     let shape = |from: Format| {
         is_image.set(from.is_image());
@@ -386,7 +398,7 @@ fn draw(scene: Cow<'_, Scene>, textures: &Textures, options: &PreviewOptions) ->
     // Wireframes show the edges of the mesh, not of its triangles.
     if options.style != Style::Wire && has_time && scene.meshes.iter().any(has_polygons) {
         let mut scene = match scene {
-            Cow::Borrowed(scene) => copy::scene(scene)?,
+            Cow::Borrowed(scene) => Scene { materials: scene.materials.clone(), ..copy::scene(scene)? },
             Cow::Owned(scene) => scene,
         };
         let unfinished = triangulate_scene_bounded(&mut scene, &options.run)?;

@@ -201,16 +201,16 @@ fn safe_name(path: &Path) -> String {
     if safe.starts_with(['.', '-', '#', '~']) {
         safe.replace_range(..1, "_");
     }
-    // Windows drops dots and spaces at the end of a name.
-    while safe.ends_with(['.', ' ']) {
-        safe.pop();
-    }
     let too_long = safe.len().saturating_sub(NAME_BYTES);
     if too_long > 0 {
         // Keep the extension.
         let end = safe.rfind('.').filter(|&dot| safe.len() - dot < 32).unwrap_or(safe.len());
         let start = (0..=end.saturating_sub(too_long)).rfind(|&at| safe.is_char_boundary(at)).unwrap_or(0);
         safe.replace_range(start..end, "");
+    }
+    // Windows drops dots and spaces at the end of a name, and text formats trim spaces there.
+    while safe.ends_with(['.', ' ']) {
+        safe.pop();
     }
     if place::is_device_name(&safe) {
         safe.insert(0, '_');
@@ -249,6 +249,8 @@ mod tests {
         }
         let long = safe_name(Path::new(&format!("{}.png", "\u{e9}".repeat(300))));
         assert!(long.len() <= NAME_BYTES && long.ends_with("\u{e9}.png"), "{long}");
+        let cut_at_space = format!("{} {}", "a".repeat(NAME_BYTES - 1), "b".repeat(50));
+        assert_eq!(safe_name(Path::new(&cut_at_space)), "a".repeat(NAME_BYTES - 1));
         assert_eq!([1, 2].map(|attempt| numbered("a.ply.gz", attempt)), ["a.ply.gz", "a-2.ply.gz"]);
         assert_eq!(numbered("file", 3), "file-3");
     }

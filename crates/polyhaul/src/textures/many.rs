@@ -87,10 +87,13 @@ pub fn import_textures(
         ));
     }
     let mut names = Vec::new();
+    let mut outputs = Vec::new();
     for source in sources {
-        try_push(&mut names, (texture_name(&source.name, format)?, &*source.path), "names")?;
+        let name = texture_name(&source.name, format)?;
+        try_push(&mut outputs, folder.join(&name), "names")?;
+        try_push(&mut names, name, "names")?;
     }
-    many::check_outputs(names.iter().map(|(name, path)| (*path, Path::new(name))))?;
+    many::check_outputs(sources.iter().zip(&outputs).map(|(source, output)| (&*source.path, &**output)))?;
     std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", &folder.display().to_string(), e))?;
     let manifest = Mutex::new(Manifest::open(folder));
     let options = TextureOptions { format: Some(format), ..options.clone() };
@@ -123,13 +126,13 @@ impl Batch<'_> {
     fn run(
         self,
         sources: &[Source],
-        names: &[(String, &Path)],
+        names: &[String],
         observe: &(dyn Fn(&Source, &Outcome) + Sync),
     ) -> Result<Imports> {
         let run = &self.options.run;
         let mut outcomes = Vec::new();
         outcomes.try_reserve_exact(sources.len())?;
-        let import = |number: usize, run: RunOptions| self.import(&sources[number], &names[number].0, run);
+        let import = |number: usize, run: RunOptions| self.import(&sources[number], &names[number], run);
         let observe_in_order = |number: usize, outcome: Outcome| {
             if matches!(&outcome, Outcome::Failed(error) if error.kind() == ErrorKind::Cancelled) {
                 return ControlFlow::Break(());

@@ -1,9 +1,9 @@
 //! Pictures of files, and what must not affect them.
 
-use polyhaul::model::{Channels, Image, Object, Samples, Scene};
+use polyhaul::model::{Channels, Color, Counts, Image, Material, Object, Run, Samples, Scene};
 use polyhaul::options::RunOptions;
 use polyhaul::preview::{PreviewOptions, View, preview, preview_scene};
-use polyhaul::{Input, ReadOptions, Reader, Writer};
+use polyhaul::{ErrorKind, Input, ReadOptions, Reader, Writer};
 use polyhaul_testkit::corpus::Folder;
 use std::fmt::Write;
 
@@ -83,6 +83,32 @@ fn a_scene_in_memory_has_the_picture_of_its_file() {
         let drawn = preview_scene(&scene, &options).unwrap();
         assert!(drawn.value == draw(text, name, 3), "{name}");
         assert!(drawn.report.first_pixel.unwrap() <= drawn.report.elapsed());
+    }
+}
+
+#[test]
+fn polygons_of_a_scene_in_memory_have_their_materials() {
+    let text = "v -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nf 1 2 3 4\n";
+    let mut scene = Reader::new(Input::Memory(text.into(), "a.obj".into())).scene().unwrap().value;
+    scene.meshes[0].material_runs = vec![Run { at: Counts::default(), value: 0 }];
+    scene.materials = vec![Material { diffuse: Some(Color::Rgb([1.0, 0.0, 0.0])), ..Material::default() }];
+    let options = PreviewOptions::default().with_size([40, 40]).with_view(View::Front);
+    let picture = preview_scene(&scene, &options).unwrap().value;
+    let middle = &bytes(&picture)[4 * (20 * 40 + 20)..][..3];
+    assert!(middle[0] > 150 && middle[1] < 20 && middle[2] < 20, "{middle:?}");
+}
+
+#[test]
+fn no_picture_of_an_image_is_empty() {
+    let folder = Folder::new("preview-size").unwrap();
+    let path = folder.join("a.png");
+    let samples = Samples::U8(vec![9; 4].into());
+    let image = Image { width: 1, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
+    Writer::new(&path).image(&image).unwrap();
+    for size in [[0, 10], [10, 0]] {
+        let options = PreviewOptions::default().with_size(size);
+        let error = preview(path.as_path(), &ReadOptions::default(), &options).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     }
 }
 

@@ -84,7 +84,7 @@ fn vertices_without_faces_and_nan_are_said_to_be_such() {
 
 #[test]
 fn a_picture_that_shows_nothing_says_so() {
-    use polyhaul::preview::{PreviewOptions, preview};
+    use polyhaul::preview::{PreviewOptions, Style, preview};
 
     let options = PreviewOptions::default().with_size([64, 48]);
     for (text, is_empty) in [
@@ -95,7 +95,10 @@ fn a_picture_that_shows_nothing_says_so() {
         ("v nan nan nan\nv nan nan nan\nv nan nan nan\nf 1 2 3\n", true),
         ("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1000000 1000000 1000000\nf 1 2 3\n", false),
     ] {
-        let drawn = preview(memory(text, "a.obj"), &read_options(1, None), &options).unwrap();
-        assert_eq!(drawn.report.warnings.counts().contains_key("empty-picture"), is_empty, "{text}");
+        for style in [Style::Shaded, Style::Depth] {
+            let options = options.clone().with_style(style);
+            let drawn = preview(memory(text, "a.obj"), &read_options(1, None), &options).unwrap();
+            assert_eq!(drawn.report.warnings.counts().contains_key("empty-picture"), is_empty, "{text}");
+        }
     }
 }

@@ -142,6 +142,17 @@ fn two_images_for_one_texture_are_an_error() {
 }
 
 #[test]
+fn a_texture_does_not_replace_another_input() {
+    let (_folder, from, to) = folder("textures-replaced", 2);
+    assert_eq!(counts(&from, &to), [2, 0, 0]);
+    // Its own texture is `001.dds`, but `deep/001.tga` would overwrite it.
+    let sources = find_images(&[from, to.join("deep/001.dds")]).unwrap();
+    let error = import_textures(&sources, &to, &plain(), false, &|_, _| ()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Usage);
+    assert!(error.diagnostic().message.contains("is an input"), "{error}");
+}
+
+#[test]
 fn large_and_small_files_make_the_same() {
     let (_folder, from, to) = folder("textures-memory", 6);
     let made = |memory_limit, threads| {
