@@ -141,9 +141,9 @@ fn bounds_of(scene: &Scene, bounds: &[Option<Bounds<f64>>]) -> Result<Option<Bou
 }
 
 /// Converts a scene to other axes, scales it, and applies the transforms of objects whose meshes are in double
-/// precision. These transforms become the identity. Unless `keeps_transforms` is set, applies all transforms if any mesh
-/// or transform is in double precision, or if transforms move objects so far that 32-bit floats become too coarse. If
-/// several objects share a transformed mesh, each gets its own copy.
+/// precision. These transforms become the identity. Unless `keeps_transforms` is set, applies all transforms if any
+/// mesh or transform is in double precision, or if transforms move objects so far that 32-bit floats become too coarse.
+/// If several objects share a transformed mesh, each gets its own copy.
 ///
 /// # Errors
 /// See [`transform_axes`] and [`affine::transform`].

@@ -146,7 +146,8 @@ mod tests {
             corner_uvs: vec![0, 1, 2].into(),
             ..Elements::default()
         };
-        let (positions, uvs) = (vec![[0.0; 3]; 3].into(), vec![[0.0; 2]; 4].into());
+        let positions = vec![[0.0; 3]; 3].into();
+        let uvs = vec![[0.0; 2]; 4].into();
         let mut mesh = Mesh { positions, uvs, faces, ..Mesh::default() };
         mesh.material_runs = vec![Run { at: Counts { faces: 0, ..mesh.counts() }, value: 0 }];
         let welded = welded(&mesh, &RunOptions::default()).unwrap();

@@ -382,8 +382,8 @@ mod tests {
         let tile = Tile::new([0, 0]);
         let rows = |reach: f32| {
             let reach = [reach; 2];
-            let (depth, center, conic, color) = (1.0, [8.0; 2], [1.0, 0.0, 1.0], [1.0; 3]);
-            tile.rows_of(&Drawn { depth, center, conic, reach, color, opacity: 0.5 })
+            let conic = [1.0, 0.0, 1.0];
+            tile.rows_of(&Drawn { depth: 1.0, center: [8.0; 2], conic, reach, color: [1.0; 3], opacity: 0.5 })
         };
         // The centers of rows are at half coordinates.
         assert_eq!([0.4, 0.6, 2.4, 2.7, 99.0].map(rows), [(8, 8), (7, 9), (6, 10), (5, 11), (0, 16)]);

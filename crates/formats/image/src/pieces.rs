@@ -164,16 +164,16 @@ impl<'a> Pieces<'a> {
     }
 
     fn read(&mut self, to: &mut [u8]) -> Result<usize> {
-        let known = self.ahead.len().min(to.len());
-        to[..known].copy_from_slice(&self.ahead[..known]);
-        self.ahead.drain(..known);
-        self.at += known as u64;
-        if known == to.len() {
-            return Ok(known);
+        let ahead_count = self.ahead.len().min(to.len());
+        to[..ahead_count].copy_from_slice(&self.ahead[..ahead_count]);
+        self.ahead.drain(..ahead_count);
+        self.at += ahead_count as u64;
+        if ahead_count == to.len() {
+            return Ok(ahead_count);
         }
-        let count = self.bytes.read(self.at, &mut to[known..])?;
+        let count = self.bytes.read(self.at, &mut to[ahead_count..])?;
         self.at += count as u64;
-        Ok(known + count)
+        Ok(ahead_count + count)
     }
 
     fn cut(&self, offset: u64, what: &str) -> Error {

@@ -26,6 +26,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Names of the properties with the ends of an edge.
+pub(super) const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 /// UTF-8 byte order mark, which some programs write before the header or before text rows.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

@@ -2,8 +2,7 @@
 //! [`super::text`].
 
 use super::delivery::PlyPieces;
-use super::header::Element;
-use super::scene::EDGE_ENDS;
+use super::header::{EDGE_ENDS, Element};
 use super::sink::{Check, Flaw, FlawKind, PlyChecked, PlySink, SinkFound};
 use polyhaul_model::Scalar;
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Excerpt, Place, Result, elements_hint, limit_hint};

@@ -3,7 +3,7 @@
 //! The role of each element and property depends only on names and types, and is determined before any row is read
 //! ([`plan`]).
 
-use super::header::{Element, PlyHeader};
+use super::header::{EDGE_ENDS, Element, PlyHeader};
 use super::packed::{self, is_packed};
 use super::reader::{PlyReaderRows, Read, read_header};
 use super::rows::PlyOutcome;
@@ -47,7 +47,6 @@ struct PlyPlanned {
 
 /// Name of the element with the edges.
 pub(super) const EDGE: &str = "edge";
-pub(super) const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
 /// Names that programs use for the list of corners.
 const CORNERS: [&str; 8] = [

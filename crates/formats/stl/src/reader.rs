@@ -79,11 +79,11 @@ fn read_bare(
     let name = source.name().to_owned();
     let file: Arc<str> = name.as_str().into();
     let facets = BareFacets::new(source, try_copy(header, "the header")?);
-    let mut found = binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)?;
+    let mut read_file = binary::read(Source::reader(Box::new(facets), name), None, count, options, consumer, warnings)?;
     if rest > 0 {
-        found.warnings.note(options.faults, "trailing-bytes", binary::trailing(&file, end, count.into()))?;
+        read_file.warnings.note(options.faults, "trailing-bytes", binary::trailing(&file, end, count.into()))?;
     }
-    Ok(found)
+    Ok(read_file)
 }
 
 /// Returns the text of a header: the bytes before the first NUL, trimmed.

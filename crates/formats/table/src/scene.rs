@@ -183,8 +183,12 @@ impl TablePoints<'_> {
             let values = &mut self.columns[number].values;
             rounded += match values {
                 Values::I32(_) | Values::U32(_) => 0,
-                Values::I64(all) => all.iter().filter(|&&whole| whole as f64 as i128 != i128::from(whole)).count(),
-                Values::U64(all) => all.iter().filter(|&&whole| whole as f64 as i128 != i128::from(whole)).count(),
+                Values::I64(integers) => {
+                    integers.iter().filter(|&&value| value as f64 as i128 != i128::from(value)).count()
+                }
+                Values::U64(integers) => {
+                    integers.iter().filter(|&&value| value as f64 as i128 != i128::from(value)).count()
+                }
                 _ => continue,
             };
             let mut doubles: Vec<f64> = zeroed(self.row_count, "points")?;
