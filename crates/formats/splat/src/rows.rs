@@ -149,19 +149,13 @@ pub(crate) fn rows<'s>(splats: &'s Splats<'_>) -> RecordStream<'s> {
 
 fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {
     let mut clamped = 0;
-    let mut huge = 0;
     let mut cut = |value: f32| {
         let (byte, is_cut) = byte(value);
         clamped += is_cut;
         byte
     };
     for (row, at) in out.as_chunks_mut::<ROW_BYTES>().0.iter_mut().zip(range) {
-        let scales = splats.scales.map(|logs| {
-            let scale = logs[at].exp();
-            let overflows = scale == f32::INFINITY && logs[at] < f32::INFINITY;
-            huge += u64::from(overflows);
-            if overflows { f32::MAX } else { scale }
-        });
+        let scales = splats.scales.map(|scale| scale[at].exp());
         let floats = splats.positions[at].into_iter().chain(scales);
         row.as_chunks_mut::<4>().0.iter_mut().zip(floats).for_each(|(bytes, value)| *bytes = value.to_le_bytes());
         for (color, channel) in row[24..27].iter_mut().zip(&splats.harmonics) {
@@ -175,5 +169,5 @@ fn encode(splats: &Splats<'_>, range: Range<usize>, out: &mut [u8]) -> u64 {
             .zip(unit)
             .for_each(|(rotation, part)| *rotation = byte(NO_ROTATION + NO_ROTATION * part).0);
     }
-    clamped + huge
+    clamped
 }

@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn parts_may_be_empty() {
         let scene = SceneWriteOptions::default();
-        let own = TableWriteOptions::default();
-        let style = FormatOptions { scene: &scene, own: &own };
-        let of_values = |values: Vec<f32>| Table {
+        let table = TableWriteOptions::default();
+        let style = FormatOptions { scene: &scene, own: &table };
+        let single = |values: Vec<f32>| Table {
             name: String::new(),
             row_count: values.len(),
             columns: vec![Column { name: "x".into(), values: Values::F32(values.into()), offsets: None }],
@@ -99,7 +99,7 @@ mod tests {
         for (format, row) in [(TableFormat::Csv, &b"1\n"[..]), (TableFormat::Npy, &[0, 0, 0x80, 0x3F])] {
             let parts = RowParts { format, style };
             let mut text = RowPartText::default();
-            for (part, expected) in [(of_values(vec![1.0]), row), (of_values(Vec::new()), &[]), (bare.clone(), &[])] {
+            for (part, expected) in [(single(vec![1.0]), row), (single(Vec::new()), &[]), (bare.clone(), &[])] {
                 parts.format(&part, &mut text).unwrap();
                 assert_eq!(parts.bytes(&text), expected, "{format:?}");
             }

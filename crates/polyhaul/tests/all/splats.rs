@@ -287,27 +287,6 @@ fn losses_are_counted_and_other_scenes_refused() {
 }
 
 #[test]
-fn scales_too_large_for_floats_are_clamped_and_counted() {
-    let value = |value: f32| vec![value];
-    let columns = SplatColumns {
-        positions: vec![[0.0; 3]],
-        opacities: value(0.0),
-        scales: [80.0, 89.0, 1000.0].map(value),
-        rotations: [1.0, 0.0, 0.0, 0.0].map(value),
-        constants: [0.0; 3].map(value),
-        rest: Vec::new(),
-    };
-    let scene = columns.into_scene().unwrap();
-    let options = written(Format::Splat, RunOptions::default());
-    let writer = Writer::new(Output::Writer(Box::new(std::io::sink()), "x".into()));
-    let report = writer.options(&options).scene(&scene).unwrap();
-    assert_eq!(report.warnings.counts().get("clamped-numbers"), Some(&2));
-    let loaded = load(bytes(&scene, &options), Format::Splat).value;
-    let scales = Splats::from_mesh(mesh(&loaded)).unwrap().scales.map(|scale| scale[0]);
-    assert_eq!(scales[1..], [f32::MAX.ln(); 2]);
-}
-
-#[test]
 fn antialiasing_is_kept() {
     let mut scene = scene(3, 0);
     scene.infos.push(ANTIALIASED.into());

@@ -139,7 +139,9 @@ fn one_double_places_all_objects() {
             let (bytes, _) = crate::support::try_written(scene, &options).unwrap();
             let back = positions(&samples::scene(&bytes, &format!("b.{}", format.name())));
             let error = samples::error(&back, &expected).min(samples::error(&back, &turned(&expected)));
-            assert!(error < 1e-9, "{}: {back:?}, expected {expected:?}", format.name());
+            // Text says no type: these digits fit 32-bit floats.
+            let max_error = if format == Format::Csv { 1e-6 } else { 1e-9 };
+            assert!(error < max_error, "{}: {back:?}, expected {expected:?}", format.name());
         }
     }
 }
