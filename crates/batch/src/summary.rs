@@ -239,7 +239,7 @@ mod tests {
             row("c", 2.0, Some("format")),
             row("c", 2.0, Some("io")),
             row("b", 3.0, None),
-            row("c", 2.0, Some("io")),
+            row("c", 2.5, Some("io")),
         ];
         for row in rows {
             log.append(&[DoneRow::Made(Box::new(row))]).unwrap();

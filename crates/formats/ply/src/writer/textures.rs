@@ -1,6 +1,6 @@
 //! Textures of a scene: comments with their names, and the texture number of each face.
 //!
-//! PLY stores only the first diffuse map of a material; everything else is dropped with a warning.
+//! PLY stores only the diffuse map of a material that applies; everything else is dropped with a warning.
 
 use super::scene::{PlyJob, PlySpan};
 use crate::textures::{material_name, plain_name, texture_comment};
@@ -72,7 +72,7 @@ impl PlyTextures {
     /// Returns the parts of materials that PLY cannot store.
     pub(super) fn left_out(&self, materials: &[Material]) -> [LeftOut; 4] {
         let mut whole = LeftOut::new("left-out-materials", ["material", "materials"], 0);
-        let mut maps = LeftOut::new("left-out-maps", ["non-diffuse texture map", "non-diffuse texture maps"], 0);
+        let mut maps = LeftOut::new("left-out-maps", ["texture map", "texture maps"], 0);
         let of_materials = ["property of a material", "properties of materials"];
         let mut properties = LeftOut::new("left-out-material-properties", of_materials, 0);
         let mut names = LeftOut::new("left-out-names", ["material name", "material names"], 0);
