@@ -155,7 +155,7 @@ fn a_path_that_cannot_be_written_to_is_told_before_the_work() {
     let convert = |trace: &str| run(&["convert", &input, &output, "--trace", trace]);
     let nowhere = folder.path("no/such/folder/t.json");
     refused(&convert(&nowhere).expect(1), &folder, "t.json");
-    refused(&convert(&folder.path("")).expect(1), &folder, "creating");
+    refused(&convert(&folder.path("")).expect(1), &folder, "cannot create");
     refused(&convert(&input).expect(2), &folder, "expected a name ending in .json");
     refused(&convert("-").expect(2), &folder, "standard output is used for results");
     let ran = run(&["convert", &input, &output, "--trace", &nowhere, "--json"]).expect(1);
