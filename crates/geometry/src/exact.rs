@@ -85,7 +85,7 @@ fn sampled_bounds(mesh: &Mesh) -> Option<Bounds<f64>> {
 }
 
 /// Rounds the transforms of objects to 32-bit floats, unless 32-bit floats are too coarse for the scene. The scene's
-/// bounds are estimated from a sample of positions.
+/// bounds are estimated from a sample of positions. Keeps transforms beyond the range of 32-bit floats.
 ///
 /// # Errors
 /// Fails if memory runs out.
@@ -95,7 +95,11 @@ pub fn settle_transforms(scene: &mut Scene) -> Result<()> {
         return Ok(());
     }
     for transform in paced(&mut scene.objects).filter_map(|object| object.transform.as_mut()) {
-        *transform = rounded(transform).map(|row| row.map(f64::from));
+        let settled = rounded(transform).map(|row| row.map(f64::from));
+        let mut entries = settled.as_flattened().iter().zip(transform.as_flattened());
+        if entries.all(|(after, before)| after.is_finite() == before.is_finite()) {
+            *transform = settled;
+        }
     }
     Ok(())
 }
@@ -322,5 +326,21 @@ impl PositionLoss {
     /// than half a unit of its last digit, or any number by more than [`MAX_MOVE`] times the longest side.
     pub fn is_loss(&self, bounds: Option<Bounds<f64>>) -> bool {
         self.digits.short > 0 || self.largest > MAX_MOVE * bounds.map_or(0.0, |bounds| bounds.longest_side())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transforms_beyond_the_range_of_floats_stay() {
+        let scale = |factor: f64| IDENTITY64.map(|row| row.map(|value| value * factor));
+        let object = |factor| Object { transform: Some(scale(factor)), ..Object::default() };
+        let mesh = Mesh { positions: vec![[0.0; 3], [1e-30, 2e-30, 3e-30]].into(), ..Mesh::default() };
+        let mut scene = Scene { meshes: vec![mesh], objects: vec![object(1e39), object(0.1)], ..Scene::default() };
+        settle_transforms(&mut scene).unwrap();
+        let settled: Vec<_> = scene.objects.iter().map(|object| object.transform).collect();
+        assert_eq!(settled, [Some(scale(1e39)), Some(scale(f64::from(0.1_f32)))]);
     }
 }

@@ -275,8 +275,12 @@ fn smooth(mesh: &Mesh, faces: Range<usize>) -> Result<Vec<u8>> {
     }
     flags.try_reserve_exact(faces.len())?;
     if mesh.face_smooth.is_empty() {
-        for (group, count) in spans(&mesh.smoothing_runs, faces) {
-            flags.resize(flags.len() + count, u8::from(group != NONE && group != 0));
+        // Before the first run, faces are flat. A group with all 32 bits equals [`NONE`], but is smooth.
+        let first = mesh.smoothing_runs.first().map_or(0, |run| run.at.faces as usize);
+        let first = first.min(faces.end).max(faces.start);
+        flags.resize(first - faces.start, 0);
+        for (group, count) in spans(&mesh.smoothing_runs, first..faces.end) {
+            flags.resize(flags.len() + count, u8::from(group != 0));
         }
     } else {
         flags.extend_from_slice(mesh.face_smooth.get(faces).ok_or_else(too_few)?);
@@ -320,6 +324,14 @@ mod tests {
         assert_eq!(spans_of(0..6), [(NONE, 1), (7, 2), (8, 2), (7, 1)]);
         assert_eq!(spans_of(2..4), [(7, 1), (8, 1)]);
         assert_eq!(spans_of(4..4), []);
+    }
+
+    #[test]
+    fn a_smoothing_group_with_all_bits_is_smooth() {
+        let smoothing_runs = vec![run(1, u32::MAX), run(2, 0), run(3, 1)];
+        let mesh = Mesh { smoothing_runs, ..Mesh::default() };
+        assert_eq!(smooth(&mesh, 0..4).unwrap(), [0, 1, 0, 1]);
+        assert_eq!([smooth(&mesh, 0..1).unwrap(), smooth(&mesh, 1..2).unwrap()], [[0], [1]]);
     }
 
     #[test]

@@ -129,6 +129,17 @@ fn similarities() -> Vec<Rows> {
 }
 
 #[test]
+fn tiny_splats_keep_a_size() {
+    let mesh = splats(5, 0);
+    let small = moved(&mesh, &[[1e-13, 0.0, 0.0], [0.0, 1e-13, 0.0], [0.0, 0.0, 1e-13]]);
+    let old = Splats::from_mesh(&mesh).unwrap();
+    let new = Splats::from_mesh(&small).unwrap();
+    for (old, new) in old.scales[0].iter().zip(new.scales[0]) {
+        assert!((old - new - 29.933_606).abs() < 1e-4, "{old} {new}");
+    }
+}
+
+#[test]
 fn colors_and_shapes_move_with_space() {
     for degree in 0..=MAX_DEGREE {
         let mesh = splats(5, degree);

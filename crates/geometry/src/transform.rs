@@ -25,8 +25,8 @@ use std::iter::Sum;
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] if forward and up lie along the same axis, or if `scale` is not a positive finite number; the
-/// errors of [`SplatMotion::apply`].
+/// [`ErrorKind::Usage`] if forward and up lie along the same axis, or if [`check_scale`] rejects `scale`; the errors of
+/// [`SplatMotion::apply`].
 ///
 /// # Examples
 ///
@@ -142,12 +142,14 @@ pub fn is_mirrored(transform: &Matrix4) -> bool {
 ///
 /// # Errors
 ///
-/// [`ErrorKind::Usage`] unless `scale` is a positive finite number.
+/// [`ErrorKind::Usage`] unless `scale` is positive and finite, also as a 32-bit float.
 pub fn check_scale(scale: f64) -> Result<()> {
-    if scale > 0.0 && scale.is_finite() {
+    // Positions in single precision are multiplied by the rounded factor: 0 or infinity would destroy all of them.
+    let single = scale as f32;
+    if single > 0.0 && single.is_finite() {
         return Ok(());
     }
-    let message = format!("invalid scale {scale}: expected a positive finite number");
+    let message = format!("invalid scale {scale:?}: expected a positive number within the range of 32-bit floats");
     Err(Error::new(ErrorKind::Usage, message))
 }
 
@@ -347,7 +349,7 @@ mod tests {
         let error = transform_axes(&mut scene, bad, 1.0, &options(1)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert_eq!(error.diagnostic().message, "forward (Z) and up (NegativeZ) are both on the z axis");
-        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        for scale in [0.0, -1.0, 1e-50, 1e50, f64::NAN, f64::INFINITY] {
             assert!(transform_axes(&mut scene, Axes::BLENDER, scale, &options(1)).is_err());
         }
         assert_eq!(scene, before);

@@ -10,7 +10,7 @@ use polyhaul_pipeline::options::RunOptions;
 /// Returns the mesh with uvs and normals per vertex: a position is repeated for each distinct pair of uv and normal
 /// among its corners. Per-corner and per-face attributes are compared by value, other attributes by index. Vertices are
 /// in the order of the first corners that use them, followed by positions that no face uses. Missing uvs become (0, 0)
-/// and missing normals (0, 0, 0), if other corners have them.
+/// and missing normals (0, 0, 0), if other corners have them. Positions that no face uses keep values per position.
 ///
 /// # Errors
 ///
@@ -38,9 +38,18 @@ use polyhaul_pipeline::options::RunOptions;
 /// ```
 pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     let mut mesh = mesh.clone();
+    let has_vertex_uvs = mesh.uv_domain == Domain::Vertex && !mesh.uvs.is_empty();
+    let has_vertex_normals = mesh.normal_domain == Domain::Vertex && !mesh.normals.is_empty();
     index_attributes(&mut mesh, options)?;
     let mut weld = weld(&mesh, options)?;
     let vertices = add_unused(&mesh, &mut weld)?;
+    // Values per position, unlike values per corner, exist for positions that no face uses, too.
+    if has_vertex_uvs {
+        weld.vertex_uvs = weld.vertex_positions.clone();
+    }
+    if has_vertex_normals {
+        weld.vertex_normals = weld.vertex_positions.clone();
+    }
     let vertex_positions = weld.vertex_positions.clone();
     let rows = || vertex_positions.iter().map(|&row| row as usize);
     let mut welded = Mesh {
@@ -116,6 +125,26 @@ fn depths(depths: &[f32], vertex_uvs: &[u32]) -> Result<Vec<f32>> {
 mod tests {
     use super::*;
     use polyhaul_model::{Counts, Elements, Run};
+
+    #[test]
+    fn positions_without_faces_keep_their_own_values() {
+        let normals = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]];
+        let cloud = Mesh {
+            positions: vec![[0.0; 3], [1.0; 3], [2.0; 3], [3.0; 3]].into(),
+            uvs: vec![[0.5, 0.25]; 4].into(),
+            uv_domain: Domain::Vertex,
+            uv_depths: vec![1.0, 2.0, 3.0, 4.0].into(),
+            normals: normals.clone().into(),
+            normal_domain: Domain::Vertex,
+            ..Mesh::default()
+        };
+        assert_eq!(welded(&cloud, &RunOptions::default()).unwrap(), cloud);
+        let faces =
+            Elements { offsets: vec![0, 3].into(), corner_positions: vec![3, 1, 0].into(), ..Elements::default() };
+        let mesh = welded(&Mesh { faces, ..cloud }, &RunOptions::default()).unwrap();
+        assert_eq!(mesh.normals, [normals[3], normals[1], normals[0], normals[2]]);
+        assert_eq!((mesh.uvs[3], mesh.uv_depths), ([0.5, 0.25], vec![4.0, 2.0, 1.0, 3.0].into()));
+    }
 
     #[test]
     fn normals_of_lines_are_not_kept() {

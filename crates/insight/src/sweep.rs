@@ -323,18 +323,21 @@ fn crossing(curves: &[Curve], first: usize, second: usize) -> Option<Crossing> {
     let shared: Vec<_> = shared.collect();
     // Differences of logarithms are compared, in which a relative difference becomes its logarithm.
     let noise = NOISE.ln_1p();
-    let is_clear = |point: &&(f64, f64, f64)| point.2.abs() > noise;
-    let start = shared.iter().find(is_clear)?;
-    let end = shared.iter().rev().find(is_clear)?;
-    if (start.2 > 0.0) == (end.2 > 0.0) {
+    let is_clear = |point: &(f64, f64, f64)| point.2.abs() > noise;
+    // Points before the first and after the last clear difference are noise.
+    let clear = shared.iter().position(is_clear)?..=shared.iter().rposition(is_clear)?;
+    let is_above = |point: &(f64, f64, f64)| point.2 > 0.0;
+    let starts_above = is_above(&shared[*clear.start()]);
+    if starts_above == is_above(&shared[*clear.end()]) {
         return None;
     }
-    let pair =
-        shared.windows(2).find(|pair| (pair[0].2 > 0.0) == (start.2 > 0.0) && (pair[1].2 > 0.0) != (start.2 > 0.0))?;
+    let pair = shared[clear]
+        .windows(2)
+        .find(|pair| is_above(&pair[0]) == starts_above && is_above(&pair[1]) != starts_above)?;
     let (x0, a0, d0) = pair[0];
     let (x1, a1, d1) = pair[1];
     let part = d0 / (d0 - d1);
-    let (below, above) = if start.2 > 0.0 { (second, first) } else { (first, second) };
+    let (below, above) = if starts_above { (second, first) } else { (first, second) };
     Some(Crossing { below, above, rate: (x0 + part * (x1 - x0)).exp(), seconds: (a0 + part * (a1 - a0)).exp() })
 }
 
@@ -400,6 +403,18 @@ mod tests {
         }
         assert!(sweep.crossings(2).is_empty());
         assert_eq!(sweep.advice(2), ["keep it as is: no other codec is 5% faster at any of these rates"]);
+    }
+
+    #[test]
+    fn curves_do_not_cross_within_noise() {
+        let mut sweep = sample(&[10_000_000, 20_000_000, 100_000_000, 1_000_000_000]);
+        // The variant takes 1% less, 1% more, 20% less and 20% more time.
+        for (cell, seconds) in sweep.cells.iter_mut().zip([1.0, 0.99, 1.0, 1.01, 1.0, 0.8, 1.0, 1.2]) {
+            cell.measured = Times::from_seconds(vec![seconds]);
+        }
+        let crossings = sweep.crossings(2);
+        let [crossing] = crossings.as_slice() else { panic!("{crossings:?}") };
+        assert!((crossing.below, crossing.above) == (1, 0) && crossing.rate > 100e6, "{crossing:?}");
     }
 
     #[test]

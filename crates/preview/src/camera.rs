@@ -169,8 +169,10 @@ impl Camera {
 
     /// Camera-space extent of a box: `[min, max]` along the right, up and forward axes.
     pub(crate) fn seen_box(&self, bounds: &Bounds) -> [[f64; 2]; 3] {
-        let middle = std::array::from_fn(|axis| 0.5 * (bounds.min[axis] + bounds.max[axis]));
-        let half: [f64; 3] = std::array::from_fn(|axis| 0.5 * f64::from(bounds.max[axis] - bounds.min[axis]));
+        // Halved first, because sums of large coordinates overflow.
+        let [min, max] = [bounds.min, bounds.max].map(|corner| corner.map(|value| 0.5 * value));
+        let middle = std::array::from_fn(|axis| min[axis] + max[axis]);
+        let half: [f64; 3] = std::array::from_fn(|axis| f64::from(max[axis] - min[axis]));
         let seen = self.seen(middle);
         std::array::from_fn(|axis| {
             let reach: f64 = (0..3).map(|at| self.rows[axis][at].abs() * half[at]).sum();
@@ -338,5 +340,17 @@ mod tests {
             (x - 200.0).abs() < 0.01 && (y - 150.0).abs() < 0.01 && (0.0..=1.0).contains(&depth),
             "{x} {y} {depth}"
         );
+    }
+
+    #[test]
+    fn large_coordinates_do_not_overflow() {
+        let bounds = Bounds { min: [2e38; 3], max: [2.1e38; 3] };
+        let camera = Camera::framing(bounds, View::Iso, Axes::OBJ, [400, 300]);
+        let place = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+        for bounds in [bounds, crate::scene::moved_box(&place, bounds)] {
+            let [right, up, forward] = camera.seen_box(&bounds);
+            assert!([right, up].iter().all(|[from, to]| *from < 0.0 && *to > 0.0), "{right:?} {up:?}");
+            assert!(forward[0] > 0.0 && forward[1].is_finite(), "{forward:?}");
+        }
     }
 }

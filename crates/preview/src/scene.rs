@@ -339,8 +339,9 @@ pub(crate) fn moved(place: &AffineRows, [x, y, z]: [f32; 3]) -> [f32; 3] {
 
 /// Bounding box of a transformed box, computed from its center and half extents.
 pub(crate) fn moved_box(place: &AffineRows, Bounds { min, max }: Bounds) -> Bounds {
-    let middle = moved(place, std::array::from_fn(|axis| 0.5 * (min[axis] + max[axis])));
-    let half: [f32; 3] = std::array::from_fn(|axis| 0.5 * (max[axis] - min[axis]));
+    // Halved first, because sums of large coordinates overflow.
+    let middle = moved(place, std::array::from_fn(|axis| 0.5 * min[axis] + 0.5 * max[axis]));
+    let half: [f32; 3] = std::array::from_fn(|axis| 0.5 * max[axis] - 0.5 * min[axis]);
     let reach = place.map(|[a, b, c, _]| a.abs() * half[0] + b.abs() * half[1] + c.abs() * half[2]);
     Bounds {
         min: std::array::from_fn(|axis| middle[axis] - reach[axis]),

@@ -9,6 +9,7 @@ use crate::options::RowOptions;
 use crate::place;
 use crate::set::RowSet;
 use crate::table::{keep_column, keep_values};
+use polyhaul_geometry::linear::IDENTITY64;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, Scene};
 use polyhaul_pipeline::arrays::zeroed;
@@ -78,12 +79,11 @@ pub(crate) fn objects_by_mesh(scene: &Scene) -> Result<Vec<Vec<usize>>> {
 
 /// Returns the transform of the objects that use a mesh.
 fn placement<'s>(scene: &'s Scene, objects: &[usize]) -> Placement<'s> {
-    let mut transforms = objects.iter().map(|&object| &scene.objects[object].transform);
-    let Some(first) = transforms.next() else { return Placement::AsIs };
-    match first {
-        _ if transforms.any(|other| other != first) => Placement::Many,
-        Some(matrix) => Placement::By(matrix),
-        None => Placement::AsIs,
+    let mut transforms = objects.iter().map(|&object| scene.objects[object].transform.as_ref().unwrap_or(&IDENTITY64));
+    match transforms.next() {
+        Some(first) if transforms.any(|other| other != first) => Placement::Many,
+        Some(matrix) if *matrix != IDENTITY64 => Placement::By(matrix),
+        _ => Placement::AsIs,
     }
 }
 

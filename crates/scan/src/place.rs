@@ -86,6 +86,8 @@ fn find(table: &Table, name: &str) -> Option<usize> {
 
 /// Transforms a scene: the objects that have a transform, and the meshes of all other objects.
 pub(crate) fn move_scene(scene: &mut Scene, matrix: &Matrix4, run: &RunOptions) -> Result<()> {
+    // `affine::transform` checks the matrix, too, but is not called for objects with a transform.
+    Affine::new(matrix)?;
     let objects_by_mesh = objects_by_mesh(scene)?;
     for (mesh, objects) in paced(&mut scene.meshes).zip(objects_by_mesh) {
         let moved = objects.iter().filter(|&&object| scene.objects[object].transform.is_some()).count();

@@ -1,14 +1,16 @@
 //! Selects and keeps rows of tables, in parts.
 //!
 //! In a file with several tables, rows are selected from one of them, by default the vertices. If vertices are
-//! selected, faces and edges are kept if all their vertices are, and their vertex indices are renumbered.
+//! selected, faces and edges are kept if all their vertices are, and their vertex indices are renumbered. If vertices
+//! are mirrored, the winding of faces is reversed.
 
 use crate::chooser::{Chooser, Passed};
-use crate::elements::{index_columns, renumber, whole_rows};
+use crate::elements::{index_columns, renumber, reverse_faces, whole_rows};
 use crate::fields::Fields;
 use crate::options::RowOptions;
 use crate::place::move_table;
 use crate::set::RowSet;
+use polyhaul_geometry::transform::is_mirrored;
 use polyhaul_model::error::{Error, ErrorKind, Result, try_copy, try_push};
 use polyhaul_model::names::{self, VERTEX};
 use polyhaul_model::{Array, Column, Table, map_values, with_values};
@@ -68,6 +70,11 @@ pub struct TableChoice<'o> {
     counts: Vec<u64>,
 }
 
+/// Whether the options mirror the vertices, which reverses the winding of faces.
+fn mirrors(options: &RowOptions) -> bool {
+    options.transform.as_ref().is_some_and(is_mirrored)
+}
+
 /// Whether selecting rows requires the values of a column. Columns referred to by index require all columns.
 pub fn wants(options: &RowOptions, column: &str) -> bool {
     let is_position = options.bounds.is_some() && ["x", "y", "z"].contains(&column);
@@ -107,8 +114,11 @@ impl<'o> TableChooser<'o> {
         let mut chooser = Chooser::new(options, run)?;
         let mut indices = Vec::new();
         let mut counts = Vec::new();
+        // A transform that does not mirror leaves other tables as they are.
+        let is_alone = options.keeps_all() && !mirrors(options);
         for (number, table) in tables.iter().enumerate() {
             let is_other = number != target && tables.get(target).is_some_and(|target| target.name == VERTEX);
+            let is_other = is_other && !is_alone;
             try_push(&mut indices, if is_other { index_columns(table)? } else { Vec::new() }, "elements")?;
             try_push(&mut counts, 0, "elements")?;
         }
@@ -235,11 +245,14 @@ impl TableChoice<'_> {
             return self.options.transform.iter().try_for_each(|matrix| move_table(part, matrix, self.run));
         }
         let columns = self.indices.get(number).map_or(&[][..], |columns| columns);
-        if columns.is_empty() || self.set.is_all() {
+        if columns.is_empty() {
             return Ok(());
         }
-        keep_rows(part, &whole_rows(part, columns, &self.set)?, 0, self.run)?;
-        renumber(part, columns, &self.set)
+        if !self.set.is_all() {
+            keep_rows(part, &whole_rows(part, columns, &self.set)?, 0, self.run)?;
+            renumber(part, columns, &self.set)?;
+        }
+        if mirrors(self.options) { reverse_faces(part, columns) } else { Ok(()) }
     }
 }
 

@@ -255,6 +255,60 @@ fn faces_and_edges_go_with_their_vertices() {
     assert_eq!(tables[3], before[3]);
 }
 
+/// A table of two triangles with the given vertex indices.
+fn triangles(name: &str, corners: Values) -> Table {
+    let lists = Column { name: name.into(), values: corners, offsets: Some(vec![0, 3, 6].into()) };
+    Table { name: "face".into(), row_count: 2, columns: vec![lists] }
+}
+
+#[test]
+fn faces_with_other_names_and_types_of_indices_go_with_their_vertices() {
+    let floats = Values::F32(vec![0.0, 1.0, 2.0, 9.0, 8.0, 7.0].into());
+    for (name, corners) in [("vertex_ids", Values::U8(vec![0, 1, 2, 9, 8, 7].into())), ("vertex_index", floats)] {
+        let mut tables = [points(10), triangles(name, corners)];
+        keep_tables(&mut tables, 0, &filter("z > -497"), &run(1)).unwrap();
+        assert_eq!((tables[0].row_count, tables[1].row_count), (6, 1));
+        let indices: Vec<f64> = match &tables[1].columns[0].values {
+            Values::U8(corners) => corners.iter().map(|&corner| f64::from(corner)).collect(),
+            Values::F32(corners) => corners.iter().map(|&corner| f64::from(corner)).collect(),
+            _ => unreachable!(),
+        };
+        assert_eq!(indices, [5.0, 4.0, 3.0], "{name}");
+    }
+    for (odd, shown) in [(0.5, "0.5"), (f64::NAN, "NaN"), (-1.0, "-1")] {
+        let corners = Values::F64(vec![0.0, 1.0, 2.0, odd, 8.0, 7.0].into());
+        let mut tables = [points(10), triangles("indices", corners)];
+        let error = keep_tables(&mut tables, 0, &filter("z > -497"), &run(1)).unwrap_err();
+        assert!(error.to_string().contains(&format!("refers to vertex {shown},")), "{error}");
+    }
+}
+
+#[test]
+fn mirrored_faces_are_turned_around() {
+    let [mut mirror, shift] =
+        [-1.0, 1.0].map(|x| [[x, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]);
+    let indices = Values::I32(vec![0, 1, 2, 9, 8, 7].into());
+    let mut faces = triangles("vertex_indices", indices.clone());
+    let uvs = Values::U8((0..12).collect());
+    faces.columns.push(Column { name: "texcoord".into(), values: uvs.clone(), offsets: Some(vec![0, 6, 12].into()) });
+    let moved = |matrix| {
+        let mut tables = [points(10), faces.clone()];
+        let options = RowOptions::default().with_transform(Some(matrix));
+        keep_tables(&mut tables, 0, &options, &run(1)).unwrap();
+        let [_, faces] = tables;
+        [0, 1].map(|at| faces.columns[at].values.clone())
+    };
+    assert_eq!(moved(shift), [indices, uvs]);
+    let turned = Values::U8(vec![0, 1, 4, 5, 2, 3, 6, 7, 10, 11, 8, 9].into());
+    assert_eq!(moved(mirror), [Values::I32(vec![0, 2, 1, 9, 7, 8].into()), turned]);
+    // Two reflections are a rotation.
+    mirror[1][1] = -1.0;
+    assert_eq!(moved(mirror), moved(shift));
+    let strips = Table { name: "tristrips".into(), ..faces.clone() };
+    let options = RowOptions::default().with_transform(Some(shift));
+    keep_tables(&mut [points(10), strips], 0, &options, &run(1)).unwrap();
+}
+
 #[test]
 fn faces_of_vertices_that_do_not_exist_are_an_error() {
     let mut tables = [points(10), faces(11, 30)];
@@ -455,5 +509,15 @@ fn filters_see_positions_where_objects_are() {
     other.objects.push(Object { transform: None, ..object });
     let error = mesh::keep_scene(&mut other, None, &filter("x >= 105"), &run(1)).unwrap_err();
     assert!(error.to_string().contains("their transforms differ"), "{error}");
+    let mut broken = matrix;
+    broken[3][3] = 2.0;
+    let options = RowOptions::default().with_transform(Some(broken));
+    let error = mesh::keep_scene(&mut scene, None, &options, &run(1)).unwrap_err();
+    assert!(error.kind() == ErrorKind::Usage && scene.objects[0].transform.unwrap()[3][3] == 1.0, "{error}");
     mesh::keep_scene(&mut other, None, &filter("row >= 5"), &run(1)).unwrap();
+    // An identity matrix is no other place than none.
+    other.objects[0].transform =
+        Some(std::array::from_fn(|row| std::array::from_fn(|column| f64::from(u8::from(row == column)))));
+    mesh::keep_scene(&mut other, None, &filter("x >= 10"), &run(1)).unwrap();
+    assert_eq!(numbers(&other.meshes[0].vertex_columns[0].values), (10..20).collect::<Vec<_>>());
 }

@@ -10,6 +10,18 @@ use std::collections::{HashMap, HashSet};
 /// The name of the table of positions, to which faces and edges refer, in PLY files and in tables to be written as PLY.
 pub const VERTEX: &str = "vertex";
 
+/// Names that programs use for the lists of corners of faces in PLY files. The first that a face has counts.
+pub const CORNERS: [&str; 8] = [
+    "vertex_indices",
+    "vertex_index",
+    "vertex_indexes",
+    "vertex_ids",
+    "vertex_id",
+    "vertices",
+    "indices",
+    "vertex_list",
+];
+
 /// Decodes a name. A name that is not UTF-8 is decoded as Latin-1, with a note, so that different names stay different
 /// and a material is found in its library.
 pub fn decode<'a>(name: &'a [u8], place: &Place, faults: FaultPolicy, warnings: &mut Warnings) -> Result<Cow<'a, str>> {

@@ -48,18 +48,6 @@ struct PlyPlanned {
 /// Name of the element with the edges.
 pub(super) const EDGE: &str = "edge";
 
-/// Names that programs use for the list of corners.
-const CORNERS: [&str; 8] = [
-    "vertex_indices",
-    "vertex_index",
-    "vertex_indexes",
-    "vertex_ids",
-    "vertex_id",
-    "vertices",
-    "indices",
-    "vertex_list",
-];
-
 /// Reads a file as a scene.
 pub fn scene(feed: Feed<'_>, options: &ParseOptions) -> Result<Read<Scene>> {
     let file = feed.name().clone();
@@ -134,7 +122,7 @@ pub(super) fn group<const N: usize>(element: &Element, names: &[&str; N]) -> Opt
 /// Returns the index of the property with the corner list of faces or strips.
 pub(super) fn corners(element: &Element) -> Option<usize> {
     let is_list = |&at: &usize| element.properties[at].count.is_some();
-    CORNERS.iter().find_map(|name| element.property(name).filter(is_list))
+    names::CORNERS.iter().find_map(|name| element.property(name).filter(is_list))
 }
 
 /// Warns about elements that do not become part of the mesh despite their names, and about unusual corner lists.
@@ -157,7 +145,7 @@ fn note_unusable(header: &PlyHeader, options: &ParseOptions, warnings: &mut Warn
                     let message = format!("the indices of `{}` are floating-point numbers", property.name);
                     ("odd-property", message)
                 }
-                Some(property) if !CORNERS[..2].contains(&property.name.as_str()) => {
+                Some(property) if !names::CORNERS[..2].contains(&property.name.as_str()) => {
                     let message = format!("nonstandard list name `{}`; read as `vertex_indices`", property.name);
                     ("odd-property", message)
                 }

@@ -7,6 +7,7 @@ use super::island::shortened;
 use crate::ceilings::Ceilings;
 use crate::verdict::{Bound, Verdict};
 use crate::words::{bytes, count, date, escaped, phase_words, rate, seconds, share, size_class, time};
+use polyhaul_model::warnings::counted;
 use polyhaul_trace::{FileUse, Phase, Recording};
 use std::fmt::Write;
 
@@ -197,11 +198,12 @@ pub(super) fn files(job: &HtmlJob<'_>) -> String {
     let (first, rest) = files.split_at(files.len().min(FIRST_FILES));
     let mut out = file_table(first, true);
     if !rest.is_empty() {
-        let _ =
-            write!(out, "<details><summary>{} more files</summary>{}</details>", rest.len(), file_table(rest, false));
+        let more = counted(rest.len() as u64, ["more file", "more files"]);
+        let _ = write!(out, "<details><summary>{more}</summary>{}</details>", file_table(rest, false));
     }
     if left_out > 0 {
-        let _ = write!(out, "<p class=note>{} more files are not shown.</p>", count(left_out));
+        let more = counted(left_out, ["more file is", "more files are"]);
+        let _ = write!(out, "<p class=note>{more} not shown.</p>");
     }
     out + "<p class=soft>Files with the longest waits come first. Each histogram counts calls by size, from the smallest to \
            the largest.</p>"
@@ -265,7 +267,7 @@ fn histogram(file: &FileUse) -> String {
     for (size, calls) in &classes {
         let x = 8 * (place(*size) - place(smallest));
         let height = (30.0 * *calls as f64 / max_calls as f64).max(1.5);
-        let about = format!("{}: {} calls", size_range(*size), count(*calls));
+        let about = format!("{}: {}", size_range(*size), counted(*calls, ["call", "calls"]));
         let _ =
             write!(out, "<rect x={x} y={:.1} width=7 height={height:.1}><title>{about}</title></rect>", 32.0 - height);
     }
@@ -336,7 +338,7 @@ pub(super) fn notes(job: &HtmlJob<'_>) -> String {
         ));
     }
     if rows.hidden_threads > 0 {
-        notes.push(format!("{} more threads have no row.", count(rows.hidden_threads as u64)));
+        notes.push(counted(rows.hidden_threads as u64, ["more thread has no row.", "more threads have no row."]));
     }
     let notes: String = notes.iter().map(|note| format!("<p class=note>{note}</p>")).collect();
     notes
@@ -353,8 +355,8 @@ pub(super) fn about_threads(job: &HtmlJob<'_>) -> String {
     let mut phases: Vec<_> = Phase::ALL.into_iter().map(|phase| (totals.total(phase), phase_words(phase))).collect();
     phases.sort_by_key(|(ns, _)| std::cmp::Reverse(*ns));
     let longest: Vec<_> = phases.iter().filter(|(ns, _)| *ns > 0).take(3).map(|(_, words)| *words).collect();
-    let threads = job.rows.rows.len();
-    format!("{threads} threads over {}, mostly {}.", time(job.extent.length_ns()), longest.join(", "))
+    let threads = counted(job.rows.rows.len() as u64, ["thread", "threads"]);
+    format!("{threads} over {}, mostly {}.", time(job.extent.length_ns()), longest.join(", "))
 }
 
 /// Caption of the core chart.
@@ -362,8 +364,8 @@ pub(super) fn about_cores(job: &HtmlJob<'_>) -> String {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let computing = mean(&job.steps.computing);
     let calling = mean(&job.steps.calling);
-    let threads = job.recording.wanted_threads;
-    format!("On average {computing:.1} of {threads} threads were computing and {calling:.1} reading or writing.")
+    let threads = counted(job.recording.wanted_threads as u64, ["thread was", "threads were"]);
+    format!("On average {computing:.1} of {threads} computing and {calling:.1} reading or writing.")
 }
 
 /// Caption of a rate chart.

@@ -330,6 +330,21 @@ fn charts_without_anything_in_them_are_not_there() {
 }
 
 #[test]
+fn one_is_singular() {
+    let mut job = recording(vec![vec![span(Phase::Parse, 0, 2000 * MS, 1)]]);
+    let mut file = templates().1;
+    file.calls.calls = 1;
+    job.files = vec![file; 9];
+    job.dropped_files = 1;
+    let (page, _) = page(&job);
+    let threads = ["\"Threads. 1 thread over ", " of 1 thread was computing "];
+    let files = ["1 more file</summary>", "1 more file is not shown", ": 1 call</title>"];
+    for words in threads.iter().chain(&files) {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
+#[test]
 fn the_headline_says_what_limited_the_job_and_how_far_it_is_from_the_best() {
     let job = recording(vec![vec![span(Phase::Parse, 0, 2000 * MS, 1)]]);
     let headline = |verdict: &Verdict| {

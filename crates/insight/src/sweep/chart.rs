@@ -12,6 +12,7 @@ const MARGIN: f64 = 32.0;
 /// Space for axis labels.
 const LEFT: f64 = 76.0;
 const PLOT_HEIGHT: f64 = 400.0;
+/// Height of a panel with up to two lines of advice.
 const PANEL_HEIGHT: f64 = PLOT_HEIGHT + 110.0;
 /// Width of a column for a device without a rate.
 const COLUMN: f64 = 76.0;
@@ -32,7 +33,9 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let threads = sweep.threads();
     let columns = threads.len().clamp(1, 2);
     let rows = threads.len().div_ceil(columns).max(1);
-    let height = 132.0 + rows as f64 * PANEL_HEIGHT;
+    let advice_lines = threads.iter().map(|&threads| advice(sweep, threads).len()).max().unwrap_or(0);
+    let panel_height = PANEL_HEIGHT + ADVICE_HEIGHT * advice_lines.saturating_sub(2) as f64;
+    let height = 132.0 + rows as f64 * panel_height;
     let interrupted = sweep.interruption().map_or(String::new(), |note| format!(" ({note})"));
     let title = format!("Time to load {}{interrupted}", sweep.asset);
     let mut picture = Picture::new(WIDTH, height, &title);
@@ -42,7 +45,7 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let width = (WIDTH - MARGIN) / columns as f64;
     for (index, &threads) in threads.iter().enumerate() {
         let left = (index % columns) as f64 * width + MARGIN + LEFT;
-        let top = 132.0 + (index / columns) as f64 * PANEL_HEIGHT;
+        let top = 132.0 + (index / columns) as f64 * panel_height;
         let right = left + width - LEFT - MARGIN;
         if let Some(mut panel) = Panel::new(&mut picture, sweep, threads, [left, top, right]) {
             panel.draw();
@@ -123,8 +126,7 @@ impl<'a> Panel<'a> {
         self.crossings();
         let bottom = top + PLOT_HEIGHT;
         self.picture.text([(left + self.end()) / 2.0, bottom + 46.0], Anchor::Middle, 13.0, SOFT, "device rate");
-        let advice = self.sweep.advice(self.threads).join("; ");
-        for (number, line) in lines(&advice).iter().enumerate() {
+        for (number, line) in advice(self.sweep, self.threads).iter().enumerate() {
             self.picture.text([left, bottom + 70.0 + ADVICE_HEIGHT * number as f64], Anchor::Start, 13.0, INK, line);
         }
     }
@@ -223,6 +225,11 @@ impl<'a> Panel<'a> {
     }
 }
 
+/// The lines of advice for a thread count.
+fn advice(sweep: &Sweep, threads: usize) -> Vec<String> {
+    lines(&sweep.advice(threads).join("; "))
+}
+
 /// Wraps advice between words.
 fn lines(advice: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -274,5 +281,15 @@ mod tests {
             "{lines_of_advice:?}"
         );
         assert_eq!((lines_of_advice.join(" "), lines("as is")), (advice.to_owned(), vec!["as is".to_owned()]));
+    }
+
+    #[test]
+    fn advice_with_many_lines_makes_room() {
+        let mut sweep = sample(&[50_000_000, 4_000_000_000]);
+        assert!(svg(&sweep).contains(" height=\"642\" viewBox"));
+        // A name with a line of its own makes a third line, which would overlap the next panel or leave the picture.
+        sweep.stored[1].name = "z".repeat(ADVICE_CHARS);
+        assert_eq!(advice(&sweep, 2).len(), 3);
+        assert!(svg(&sweep).contains(" height=\"659\" viewBox"));
     }
 }
