@@ -75,11 +75,19 @@ impl NodeInstances {
     pub(crate) fn world(&self, instance: usize, world: &NodeWorld) -> NodeWorld {
         let translation = value(&self.translations, instance).unwrap_or([0.0; 3]);
         let rotation = value(&self.rotations, instance).unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        let is_quantized = self.rotations.as_ref().is_some_and(|(layout, _)| layout.component != Component::F32);
+        let rotation = if is_quantized { unit(rotation.map(f64::from)) } else { rotation.map(f64::from) };
         let scale = value(&self.scales, instance).unwrap_or([1.0; 3]);
-        let local = placed(translation.map(f64::from), rotation.map(f64::from), scale.map(f64::from));
+        let local = placed(translation.map(f64::from), rotation, scale.map(f64::from));
         // The values of instances are stored as floats, so one local transform serves both precisions.
         NodeWorld { single: multiply(&world.single, &local), exact: multiply(&world.exact, &local) }
     }
+}
+
+/// Normalizes a quaternion of integers, which does not have exactly unit length and would scale the instance.
+fn unit(quaternion: [f64; 4]) -> [f64; 4] {
+    let length = quaternion.iter().map(|part| part * part).sum::<f64>().sqrt();
+    if length > 0.0 { quaternion.map(|part| part / length) } else { quaternion }
 }
 
 fn add<'m, const N: usize>(

@@ -81,6 +81,12 @@ fn has_factors(material: &Material) -> bool {
     material.alpha_blended.is_some() || material.alpha_cutoff.is_some() || has_specular_glossiness(material)
 }
 
+/// Returns the index of refraction if glTF can store it. An index of 0 means full reflection in glTF, but nothing in
+/// MTL.
+fn stored_ior(material: &Material) -> Option<f32> {
+    material.refraction_index.filter(|&ior| ior.is_finite() && (ior >= 1.0 || ior == 0.0 && has_factors(material)))
+}
+
 /// Location of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum ImageSource {
@@ -273,8 +279,9 @@ impl<'a> MaterialBuilder<'a> {
         // Factors are limited to 1; the extension stores the excess.
         let missing = if converted.emissive_texture.is_some() { [1.0; 3] } else { [0.0; 3] };
         let color = material.emission.as_ref().and_then(rgb).map(|color| color.map(|part| part.max(0.0)));
-        // A black factor would hide the texture.
-        let color = color.filter(|color| *color != [0.0; 3] && are_finite(color)).unwrap_or(missing);
+        // A black factor hides the texture, which only a material from glTF can mean.
+        let is_meant = |color: &[f32; 3]| *color != [0.0; 3] || has_factors(material);
+        let color = color.filter(|color| is_meant(color) && are_finite(color)).unwrap_or(missing);
         // At least 1, so that colors within the range are not scaled.
         let strength = color.into_iter().fold(1.0, f32::max);
         converted.emissive_factor = Some(color.map(|part| part / strength)).filter(|factor| *factor != [0.0; 3]);
@@ -291,8 +298,7 @@ impl<'a> MaterialBuilder<'a> {
         if material.unlit {
             self.extend(extensions, UNLIT, json!({}));
         }
-        let ior = material.refraction_index.filter(|&ior| ior >= 1.0 && ior != DEFAULT_IOR && ior.is_finite());
-        if let Some(ior) = ior {
+        if let Some(ior) = stored_ior(material).filter(|&ior| ior != DEFAULT_IOR) {
             self.extend(extensions, "KHR_materials_ior", json!({"ior": short(ior)}));
         }
         if let Some(factor) = material.clearcoat.map(unit_interval).filter(|&factor| factor > 0.0) {
@@ -435,15 +441,17 @@ fn left_out_properties(material: &Material) -> Vec<String> {
     let is_seen = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color) != Some([0.0; 3]));
     let is_spectral = |color: &Option<Color>| color.as_ref().is_some_and(|color| rgb(color).is_none());
     let is_infinite = |color: [f32; 3]| color.contains(&f32::INFINITY);
+    let is_invalid = |extras: &str| serde_json::from_str::<Value>(extras).is_err();
     let properties = [
         ("Ke", material.emission.as_ref().and_then(rgb).is_some_and(is_infinite)),
-        ("Ni", material.refraction_index == Some(f32::INFINITY)),
+        ("Ni", material.refraction_index.is_some() && stored_ior(material).is_none()),
         ("Ks", is_seen(&material.specular) && !has_specular_glossiness(material)),
         ("Tf", is_seen(&material.transmission)),
         ("Kd spectral", is_spectral(&material.diffuse)),
         ("Ke spectral", is_spectral(&material.emission)),
         ("d -halo", material.halo),
         ("sharpness", material.sharpness.is_some()),
+        ("extras (invalid JSON)", material.extras.as_deref().is_some_and(is_invalid)),
     ];
     let lost = properties.into_iter().filter(|(_, is_lost)| *is_lost).map(|(property, _)| property);
     let others = material.other.iter().map(|other| other.split_whitespace().next().unwrap_or_default());
@@ -544,6 +552,30 @@ mod tests {
         let document = json!({"images": [{"uri": "a.png"}, {"uri": "b.png"}],
             "textures": [{"source": 0}, {"source": 1}], "materials": materials});
         assert_eq!(again(document), (materials, [0, 0]));
+    }
+
+    #[test]
+    fn black_emission_and_full_reflection_of_gltf_stay() {
+        let materials = json!([{"name": "a", "pbrMetallicRoughness": {}, "emissiveTexture": {"index": 0},
+            "extensions": {"KHR_materials_ior": {"ior": 0.0}}}]);
+        let document = json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0}], "materials": materials});
+        let (written, left_out) = again(document);
+        assert_eq!((&written[0]["emissiveFactor"], left_out), (&serde_json::Value::Null, [0, 0]));
+        assert_eq!(written[0]["extensions"]["KHR_materials_ior"]["ior"], 0.0);
+    }
+
+    #[test]
+    fn indices_of_refraction_below_1_are_left_out_and_counted() {
+        let material = |index: f32| Material { refraction_index: Some(index), ..Material::default() };
+        let materials = [0.0, 0.5, f32::NAN, 1.0, DEFAULT_IOR].map(material);
+        assert_eq!(left_out(&materials, &GltfImages::default()).map(|lost| lost.len()), [3, 0]);
+    }
+
+    #[test]
+    fn extras_that_are_not_json_are_left_out_and_counted() {
+        let material = |extras: &str| Material { extras: Some(extras.into()), ..Material::default() };
+        let materials = ["{\"id\":1}", "{id:1}"].map(material);
+        assert_eq!(left_out(&materials, &GltfImages::default()).map(|lost| lost.len()), [1, 0]);
     }
 
     #[test]

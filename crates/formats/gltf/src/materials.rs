@@ -26,6 +26,11 @@ pub(crate) const DEFAULT_CUTOFF: f32 = 0.5;
 
 /// Default wrapping mode: repeat.
 const REPEAT: u32 = 10497;
+/// Magnification filter without interpolation.
+const NEAREST: u32 = 9728;
+
+/// Code of warnings about properties.
+const PROPERTIES: &str = "left-out-material-properties";
 
 /// Reads the materials of a file. Embedded images get names that start with `file_name`.
 pub(crate) fn materials<'a>(
@@ -77,6 +82,7 @@ struct MaterialExtension {
     clearcoat_normal_texture: Option<TextureInfo>,
     sheen_color_factor: [f32; 3],
     sheen_color_texture: Option<TextureInfo>,
+    sheen_roughness_factor: f32,
     sheen_roughness_texture: Option<TextureInfo>,
     anisotropy_strength: f32,
     anisotropy_rotation: f32,
@@ -175,7 +181,11 @@ impl MaterialReader<'_, '_, '_> {
         }
         if let Some(extension) = self.extension(gltf, "KHR_materials_sheen")? {
             // MTL has one number instead of a color.
-            self.material.sheen = Some(extension.sheen_color_factor.into_iter().fold(0.0, f32::max));
+            let color @ [red, green, blue] = extension.sheen_color_factor;
+            self.material.sheen = Some(color.into_iter().fold(0.0, f32::max));
+            let is_colored = red != green || green != blue;
+            self.lose(PROPERTIES, is_colored, "the color of the sheen was changed to gray")?;
+            self.lose(PROPERTIES, extension.sheen_roughness_factor != 0.0, "the roughness of the sheen was dropped")?;
             self.map(MapKind::Sheen, extension.sheen_color_texture.as_ref(), None)?;
             self.lose_texture(extension.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
         }
@@ -254,14 +264,16 @@ impl MaterialReader<'_, '_, '_> {
         Ok(name.ok())
     }
 
-    /// Returns `Some(true)` if the texture clamps in both directions, otherwise `None`. Mirroring, and clamping in only
-    /// one direction, are counted as losses.
+    /// Returns `Some(true)` if the texture clamps in both directions, otherwise `None`. Mirroring, clamping in only one
+    /// direction, and magnifying without interpolation are counted as losses.
     fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
         let texture = info.index.and_then(|index| self.document.textures.get(index));
         let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };
         let Some(sampler) = self.document.samplers.get(index) else {
             return Err(malformed(format!("materials[{}]: samplers[{index}] does not exist", self.index)));
         };
+        let is_blocky = sampler.mag_filter == Some(NEAREST);
+        self.lose(PROPERTIES, is_blocky, "a texture without interpolation (NEAREST) was changed to be interpolated")?;
         let modes = [sampler.wrap_s, sampler.wrap_t].map(|mode| mode.unwrap_or(REPEAT));
         self.lose(
             "left-out-wrap-modes",
@@ -329,12 +341,26 @@ mod tests {
             single_sided: true,
             ..Material::default()
         };
-        assert_eq!((&materials[0], &*warnings), (&plain, &[][..]));
+        assert_eq!(materials[0], plain);
         let other = &materials[1];
         assert_eq!((other.opacity, other.metallic, other.roughness), (Some(0.4), Some(0.0), Some(0.5)));
         assert_eq!(other.emission, Some(Color::Rgb([4.0, 2.0, 0.0])));
         assert_eq!((other.refraction_index, other.clearcoat, other.sheen), (Some(1.3), Some(0.7), Some(0.9)));
         assert_eq!((other.clearcoat_roughness, other.anisotropy), (Some(0.0), Some(0.6)));
+        assert_eq!(warnings, ["left-out-material-properties 1"]);
+    }
+
+    #[test]
+    fn sheen_and_filters_that_mtl_lacks_are_counted() {
+        let sheen = |color: [f32; 3], roughness: f32| json!({"extensions": {"KHR_materials_sheen":
+            {"sheenColorFactor": color, "sheenRoughnessFactor": roughness}}});
+        let (_, warnings) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0, "sampler": 0},
+                {"source": 0, "sampler": 1}],
+            "samplers": [{"magFilter": 9728}, {"magFilter": 9729, "minFilter": 9728}],
+            "materials": [sheen([0.5; 3], 0.0), sheen([0.5, 0.25, 0.5], 0.3), {"normalTexture": {"index": 0}},
+                {"normalTexture": {"index": 1}}]}))
+        .unwrap();
+        assert_eq!(warnings, ["left-out-material-properties 3"]);
     }
 
     #[test]

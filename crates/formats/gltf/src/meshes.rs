@@ -53,6 +53,8 @@ struct MeshPlan<'a> {
     streams: Streams,
     parts: Vec<GltfPart>,
     slots: Vec<Option<usize>>,
+    /// Whether any part has faces.
+    has_faces: bool,
     /// Total number of vertices in all sets.
     total: usize,
     splats: Option<SplatPrimitive>,
@@ -183,6 +185,7 @@ impl<'a> MeshReader<'_, 'a, '_> {
                 Err(error) => self.log.skip("broken-primitive", error)?,
             }
         }
+        plan.has_faces = plan.parts.iter().any(|part| part.topology.has_faces());
         let is_each_once = plan.parts.len() == plan.sets.len() && plan.parts.iter().all(|part| part.indices.is_none());
         if plan.splats.is_some() && is_each_once {
             // A mesh without elements shows all of its positions, so a list of them would be redundant.
@@ -305,7 +308,8 @@ impl<'a> MeshReader<'_, 'a, '_> {
         if part.topology.has_faces() {
             builder.add_faces(part, plan.sets[part.set].base, &vertices)?;
         } else {
-            if part.slot != 0 && plan.slots[part.slot].is_some() {
+            // Only without faces is the first slot the material of lines and points.
+            if (part.slot != 0 || plan.has_faces) && plan.slots[part.slot].is_some() {
                 let message = || format!("{}: the material of lines or points was dropped", part.path);
                 self.log.lose("left-out-materials", 1, message)?;
             }

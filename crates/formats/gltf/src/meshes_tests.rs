@@ -185,6 +185,21 @@ fn losses_are_counted() {
 }
 
 #[test]
+fn materials_of_lines_and_points_next_to_faces_are_counted() {
+    let mut maker = MeshMaker::default();
+    let a = maker.row(3);
+    let lost = |primitives: Value| {
+        let (_, warnings) = maker.read(primitives).unwrap();
+        warnings.counts().get("left-out-materials").copied().unwrap_or(0)
+    };
+    let part = |material: Value, mode: u32| json!({"attributes": {"POSITION": a}, "material": material, "mode": mode});
+    assert_eq!(lost(json!([part(json!(0), 3), part(json!(0), 0)])), 0);
+    assert_eq!(lost(json!([part(json!(0), 3), part(json!(1), 4)])), 1);
+    assert_eq!(lost(json!([part(json!(1), 4), part(json!(1), 0)])), 1);
+    assert_eq!(lost(json!([part(Value::Null, 3), part(json!(1), 4)])), 0);
+}
+
+#[test]
 fn broken_primitives_are_errors_or_skipped() {
     let mut maker = MeshMaker::default();
     let a = maker.row(3);

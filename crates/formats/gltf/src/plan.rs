@@ -184,6 +184,7 @@ fn geometries<'a>(job: &GltfJob<'a>) -> Result<(Vec<GltfGeometry<'a>>, Vec<Secti
     for (mesh, (cuts, &is_evaluated)) in paced(&job.scene.meshes).zip(cuts.iter().zip(job.evaluated)) {
         let has_slots = is_evaluated && mesh.material_runs.is_empty();
         let splats = SplatPlaces::of(mesh, usize::from(job.harmonics_degree));
+        let splats = splats.map(|splats| splats.in_scene(job.scene));
         splats.iter().try_for_each(|splats| splats.check(mesh))?;
         other_columns(mesh, splats.as_ref()).try_for_each(|(_, _, column)| check_finite(column))?;
         let geometry = GltfGeometry::new(mesh, cuts, has_slots, job.run)?;
@@ -214,6 +215,11 @@ impl<'a> PlanBuilder<'a, '_> {
             }
             let accessors = self.section(section, frame.map(|frame| (object, frame)))?;
             let mesh = self.mesh(accessors, section, part)?;
+            if let Some(lattice) = self.accessors[accessors].lattice {
+                let matrix = part.frame.filter(|_| frame.is_none()).map(|frame| frame.matrix());
+                let error = lattice.error() + lattice.transform_error(matrix);
+                self.changes.position_error = self.changes.position_error.max(error);
+            }
             shown.push(ShownObject { accessors, mesh, is_moved: frame.is_some() });
             self.pause()?;
         }

@@ -54,14 +54,31 @@ impl Lattice {
     /// Returns the transform to apply to codes, given the transform for positions.
     pub(crate) fn placed(&self, matrix: Option<Matrix4<f32>>) -> Matrix4<f32> {
         let matrix = matrix.unwrap_or(IDENTITY32);
-        let row = |row: usize| {
-            // In 64 bits, so that each entry is rounded to single precision only once.
-            let [a, b, c, shift] = matrix[row].map(f64::from);
-            let [x, y, z] = self.center.map(f64::from);
-            let scale = f64::from(self.scale);
-            [a * scale, b * scale, c * scale, a * x + b * y + c * z + shift].map(|entry| entry as f32)
-        };
+        let row = |row: usize| self.row(matrix[row]).map(|entry| entry as f32);
         [row(0), row(1), row(2), IDENTITY32[3]]
+    }
+
+    /// Returns a row of the transform for codes. It has 64 bits, so that each entry is rounded to single precision only
+    /// once.
+    fn row(&self, row: [f32; 4]) -> [f64; 4] {
+        let [a, b, c, shift] = row.map(f64::from);
+        let [x, y, z] = self.center.map(f64::from);
+        let scale = f64::from(self.scale);
+        [a * scale, b * scale, c * scale, a * x + b * y + c * z + shift]
+    }
+
+    /// Returns the maximum change of a coordinate because the transform for codes is rounded. A large translation, for
+    /// instance, has no room for a small center.
+    pub(crate) fn transform_error(&self, matrix: Option<Matrix4<f32>>) -> f64 {
+        let matrix = matrix.unwrap_or(IDENTITY32);
+        // Codes are at most 1, so the changes of all entries of a row add up.
+        let change =
+            |row: [f32; 4]| self.row(row).into_iter().map(|entry| (f64::from(entry as f32) - entry).abs()).sum::<f64>();
+        let largest = matrix[..3].iter().map(|row| change(*row)).fold(0.0, f64::max);
+        let square = |column: usize| matrix[..3].iter().map(|row| f64::from(row[column]).powi(2)).sum::<f64>();
+        // The transform scales coordinates by at least this.
+        let smallest = [0, 1, 2].map(square).into_iter().fold(f64::INFINITY, f64::min).sqrt();
+        largest / smallest
     }
 }
 
@@ -110,6 +127,16 @@ mod tests {
         let turned = [[0.0, -2.0, 0.0, 1.0], [2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], IDENTITY32[3]];
         let lattice = Lattice::around(Bounds { min: [0.0; 3], max: [8.0, 2.0, 2.0] });
         assert_eq!(lattice.placed(Some(turned))[..2], [[0.0, -8.0, 0.0, -1.0], [8.0, 0.0, 0.0, 8.0]]);
+    }
+
+    #[test]
+    fn rounded_transforms_change_positions() {
+        let lattice = Lattice::around(Bounds { min: [0.0; 3], max: [0.6, 0.0, 0.0] });
+        assert_eq!(lattice.transform_error(None), 0.0);
+        let far = [[2.0, 0.0, 0.0, 2e6], [0.0, 2.0, 0.0, 0.0], [0.0, 0.0, 2.0, 0.0], IDENTITY32[3]];
+        let shift = f64::from(lattice.placed(Some(far))[0][3]) - 2e6 - 2.0 * f64::from(lattice.center[0]);
+        assert!((lattice.transform_error(Some(far)) - shift.abs() / 2.0).abs() < 1e-9);
+        assert!(shift.abs() > 1000.0 * lattice.error());
     }
 
     #[test]

@@ -111,6 +111,8 @@ pub(crate) struct SplatPlaces {
     harmonics: Vec<[usize; 3]>,
     /// Number of harmonics per channel that are not written.
     left_out: usize,
+    /// Whether colors are linear instead of sRGB.
+    has_linear_colors: bool,
 }
 
 impl SplatPlaces {
@@ -133,7 +135,13 @@ impl SplatPlaces {
             opacities: place("opacity".to_owned())?,
             harmonics,
             left_out: available - written,
+            has_linear_colors: false,
         })
+    }
+
+    /// Sets the color space of a scene's splats.
+    pub(crate) fn in_scene(self, scene: &Scene) -> SplatPlaces {
+        SplatPlaces { has_linear_colors: has_linear_colors(scene), ..self }
     }
 
     /// Returns the attributes in file order.
@@ -205,8 +213,10 @@ impl SplatPlaces {
             SplatAttribute::Color => {
                 let channels = self.harmonics[0].map(|place| column(mesh, place));
                 let logits = column(mesh, self.opacities);
+                // `COLOR_0` is always linear.
+                let light = |color: f32| if self.has_linear_colors { color } else { linear(color) };
                 splats.for_each(|at| {
-                    let [red, green, blue] = channels.map(|channel| linear(color_of(channel[at]).clamp(0.0, 1.0)));
+                    let [red, green, blue] = channels.map(|channel| light(color_of(channel[at]).clamp(0.0, 1.0)));
                     emit(&[red, green, blue, opacity_of_logit(logits[at])]);
                 });
             }
@@ -238,10 +248,14 @@ fn unit(quaternion: [f32; 4]) -> [f32; 4] {
     if (square - 1.0).abs() <= 4.0 * f32::EPSILON { quaternion } else { unit_quaternion(quaternion) }
 }
 
+/// Returns whether the colors of a scene's splats are linear.
+fn has_linear_colors(scene: &Scene) -> bool {
+    scene.infos.iter().any(|info| info == LINEAR_COLORS)
+}
+
 /// Returns the extensions of a splat primitive.
 pub(crate) fn extensions(scene: &Scene) -> Extensions {
-    let is_linear = scene.infos.iter().any(|info| info == LINEAR_COLORS);
-    let color_space = if is_linear { LINEAR } else { SCREEN };
+    let color_space = if has_linear_colors(scene) { LINEAR } else { SCREEN };
     let extension = json!({
         "kernel": KERNEL,
         "colorSpace": color_space,

@@ -280,6 +280,24 @@ fn attributes_of_instances_that_are_not_read_are_counted() {
 }
 
 #[test]
+fn quantized_rotations_of_instances_do_not_scale() {
+    // A quarter turn around x: 90/127 is larger than the square root of 1/2.
+    let mut json = triangle();
+    json["nodes"][0]["extensions"] = json!({"EXT_mesh_gpu_instancing": {"attributes": {"ROTATION": 2}}});
+    let view = json!({"buffer": 0, "byteOffset": 40, "byteLength": 4});
+    json["bufferViews"].as_array_mut().unwrap().push(view);
+    let accessor = json!({"bufferView": 2, "componentType": 5120, "normalized": true, "count": 1, "type": "VEC4"});
+    json["accessors"].as_array_mut().unwrap().push(accessor);
+    json["buffers"][0]["byteLength"] = json!(44);
+    let content = [binary(), vec![0, 90, 0, 0, 90]].concat();
+    let bytes = glb(&[chunk(b"JSON", json.to_string().as_bytes(), b' '), chunk(b"BIN\0", &content, 0)]);
+    let transform = read_bytes(&bytes).unwrap().scene.objects[0].transform.unwrap();
+    let expected = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]];
+    let far = (0..9).map(|entry| (transform[entry / 3][entry % 3] - expected[entry / 3][entry % 3]).abs());
+    assert!(far.fold(0.0, f64::max) < 1e-6, "{transform:?}");
+}
+
+#[test]
 fn unsupported_features_are_named() {
     for name in ["KHR_draco_mesh_compression", "CESIUM_RTC", "MY_own"] {
         let mut json = triangle();

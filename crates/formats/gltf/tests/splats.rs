@@ -228,6 +228,10 @@ fn splat_data_that_gltf_cannot_store_is_counted() {
         glb_json(&bytes)["meshes"][0]["primitives"][0]["extensions"][EXTENSION]["colorSpace"],
         "lin_rec709_display"
     );
+    // `COLOR_0` is linear in every color space.
+    let constants = Splats::from_mesh(&scene.meshes[0]).unwrap().harmonics.map(|channel| f64::from(channel[0][0]));
+    let expected = constants.map(|constant| (0.5 + constant * CONSTANT_HARMONIC).clamp(0.0, 1.0) * 65535.0);
+    assert!(values(&bytes, "COLOR_0")[..3].iter().zip(expected).all(|(a, b)| (a - b).abs() <= 1.0));
     let reread = read_glb(bytes).unwrap().scene;
     assert_eq!(reread.infos, [LINEAR_COLORS]);
     let splats = Splats::from_mesh(&reread.meshes[0]).unwrap();

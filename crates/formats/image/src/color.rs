@@ -133,7 +133,7 @@ pub(crate) fn keep(
 
 /// Warns that a profile is not kept; `why` completes a sentence about it.
 pub(crate) fn note_lost(why: &str, file: &Arc<str>, faults: FaultPolicy, warnings: &mut Warnings) -> Result<()> {
-    let message = format!("the ICC profile {why}; colors are assumed to be sRGB");
+    let message = format!("the ICC profile {why}; colors are interpreted without it");
     warnings.note_dropped(faults, "changed-color-space", 1, Diagnostic::of_file(file, message))
 }
 

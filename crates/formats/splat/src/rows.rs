@@ -13,18 +13,19 @@
 
 use crate::SplatsFound;
 use crate::pages::{RecordStream, byte, write_streams};
-use crate::records::{RecordReader, resize_column};
+use crate::records::{DecodeRecords, RecordReader, resize_column};
 use polyhaul_geometry::splats::{SplatsJob, SplatsTarget, note_clamped, splats_to_write};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Result, elements_hint, planted};
 use polyhaul_model::splats::{
     SplatColumns, Splats, color_of, harmonic_of, log_of, logit_of, opacity_of, unit_quaternion,
 };
-use polyhaul_model::warnings::Warnings;
+use polyhaul_model::warnings::{Warnings, counted};
 use polyhaul_pipeline::feed::Feed;
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_pipeline::read::Extent;
 use polyhaul_pipeline::write::Writing;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes per splat.
 pub(crate) const ROW_BYTES: usize = 32;
@@ -57,13 +58,17 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
     if row_count.is_some_and(|row_count| row_count > limit) {
         return Err(too_many(limit));
     }
+    let clamped = AtomicU64::new(0);
+    let decode: DecodeRecords<'_> = &|bytes, columns| {
+        clamped.fetch_add(decode(bytes, columns), Ordering::Relaxed);
+    };
     let mut count = 0;
     loop {
         // For streams of unknown length, the number of rows doubles each time, so that columns are rarely reallocated.
         let requested =
             row_count.map_or(STREAM_ROWS.max(count), |row_count| row_count as usize - count).min(max_rows - count);
         resize(&mut columns, count + requested)?;
-        let records = RecordReader { count: requested, bytes: ROW_BYTES, decode: &decode };
+        let records = RecordReader { count: requested, bytes: ROW_BYTES, decode };
         let read = records.read(&mut feed, targets(&mut columns, count), &options.run)?;
         threads = threads.max(read.threads);
         count += read.count;
@@ -72,6 +77,7 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
         }
     }
     resize(&mut columns, count)?;
+    note_scales(clamped.load(Ordering::Relaxed), &feed, options, &mut warnings)?;
     let rest = feed.drain()?;
     feed.check_end(Extent::Whole, &options.run.cancel)?;
     // At the limit, one more complete row shows that the limit was exceeded.
@@ -87,6 +93,13 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
         warnings.broken(options.faults, "truncated", diagnostic)?;
     }
     Ok(SplatsFound { scene: columns.into_scene()?, warnings, threads })
+}
+
+/// Warns about scales that have no logarithm.
+fn note_scales(count: u64, feed: &Feed<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<()> {
+    let words = ["scale of a splat was clamped", "scales of splats were clamped"];
+    let message = format!("{}: negative or not a number", counted(count, words));
+    warnings.note_dropped(options.faults, "clamped-numbers", count, Diagnostic::of_file(feed.name(), message))
 }
 
 fn too_many(limit: u64) -> Error {
@@ -110,17 +123,23 @@ fn targets(columns: &mut SplatColumns, first: usize) -> Vec<&mut [f32]> {
     std::iter::once(positions[first..].as_flattened_mut()).chain(others).collect()
 }
 
-fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
-    let [positions, opacities, others @ ..] = columns else { return };
+/// Decodes rows. Returns the number of scales that are negative or NaN.
+fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) -> u64 {
+    let [positions, opacities, others @ ..] = columns else { return 0 };
     let rows = bytes.as_chunks::<ROW_BYTES>().0;
-    let Some((scales, others)) = others.split_first_chunk_mut::<3>() else { return };
-    let Some((rotations, colors)) = others.split_first_chunk_mut::<4>() else { return };
+    let Some((scales, others)) = others.split_first_chunk_mut::<3>() else { return 0 };
+    let Some((rotations, colors)) = others.split_first_chunk_mut::<4>() else { return 0 };
+    let mut clamped = 0;
     let float = |row: &[u8; ROW_BYTES], number: usize| {
         row.as_chunks::<4>().0.get(number).map_or(0.0, |bytes| f32::from_le_bytes(*bytes))
     };
     for (at, (row, position)) in rows.iter().zip(positions.as_chunks_mut::<3>().0).enumerate() {
         *position = [0, 1, 2].map(|axis| float(row, axis));
-        scales.iter_mut().zip(3..).for_each(|(column, number)| column[at] = log_of(float(row, number)));
+        for (column, number) in scales.iter_mut().zip(3..) {
+            let scale = float(row, number);
+            clamped += u64::from(!(0.0..=f32::INFINITY).contains(&scale));
+            column[at] = log_of(scale);
+        }
         let unit = |byte: u8| f32::from(byte) / 255.0;
         colors.iter_mut().zip(&row[24..27]).for_each(|(column, &byte)| column[at] = harmonic_of(unit(byte)));
         opacities[at] = logit_of(unit(row[27]));
@@ -128,6 +147,7 @@ fn decode(bytes: &[u8], columns: &mut [&mut [f32]]) {
         let unit = unit_quaternion(quaternion);
         rotations.iter_mut().zip(unit).for_each(|(column, part)| column[at] = part);
     }
+    clamped
 }
 
 /// Writes the splats of a scene.

@@ -22,8 +22,9 @@ use polyhaul_image::samples::{Cut, convert_samples};
 use polyhaul_model::error::{Diagnostic, Result};
 use polyhaul_model::limits::{Limits, OnError};
 use polyhaul_model::options::ImageWriteOptions;
+use polyhaul_model::pixels::is_opaque;
 use polyhaul_model::warnings::{Warnings, counted};
-use polyhaul_model::{ColorSpace, Encoding, Image, Samples, Texel, Texture};
+use polyhaul_model::{Channels, ColorSpace, Encoding, Image, Samples, Texel, Texture};
 use polyhaul_pipeline::crew::within;
 use polyhaul_pipeline::options::RunOptions;
 use std::ops::RangeInclusive;
@@ -157,6 +158,7 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
     let mut warnings = Warnings::for_target(options.format.map_or("", Format::name));
     images::note_unnamed(&image, "a texture", name, &mut warnings);
     let chosen = choose::choose(&image, name, options);
+    note_alpha(&image, chosen.encoding, name, &mut warnings);
     image.color_space = chosen.color_space;
     let cut = match (&image.samples, chosen.samples) {
         (_, Some((kind, space))) => {
@@ -196,6 +198,21 @@ fn make_noting(mut image: Image, name: &str, options: &TextureOptions) -> Result
     images.push(&image);
     images.extend(&levels);
     Ok((compress(&images, chosen.encoding, options.quality, &options.run)?, warnings))
+}
+
+/// Warns if an encoding drops the alpha channel.
+fn note_alpha(image: &Image, encoding: Encoding, name: &str, warnings: &mut Warnings) {
+    let is_kept = match encoding {
+        Encoding::Bc2 | Encoding::Bc3 | Encoding::Bc7 | Encoding::Plain { channels: 4, .. } => true,
+        // Two channels are gray and alpha, or red and green.
+        Encoding::Bc5 { .. } | Encoding::Plain { channels: 2, .. } => image.channels == Channels::GrayAlpha,
+        _ => false,
+    };
+    if !is_kept && !is_opaque(image) {
+        let mut diagnostic = Diagnostic::new("dropped the alpha channel, which the encoding does not store");
+        diagnostic.place.file = name.into();
+        warnings.push("left-out-alpha", diagnostic);
+    }
 }
 
 /// Returns the samples that an encoding can store, or `None` if it can store all floats.

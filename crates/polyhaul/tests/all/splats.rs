@@ -78,6 +78,18 @@ fn files_made_by_hand_are_read() {
 }
 
 #[test]
+fn scales_without_a_logarithm_are_counted() {
+    let mut row = [0; 32];
+    for (place, scale) in [-1.0_f32, f32::NAN, 0.0].into_iter().enumerate() {
+        row[12 + 4 * place..][..4].copy_from_slice(&scale.to_le_bytes());
+    }
+    let Loaded { value, report, .. } = load(row.to_vec(), Format::Splat);
+    assert_eq!(report.warnings.counts().get("clamped-numbers"), Some(&2));
+    let scales = Splats::from_mesh(mesh(&value)).unwrap().scales.map(|scale| scale[0]);
+    assert_eq!(scales, [f32::MIN_POSITIVE.ln(); 3]);
+}
+
+#[test]
 fn numbers_of_files_are_what_their_codes_mean() {
     let read = |folder: &str, name: &str| {
         let file =

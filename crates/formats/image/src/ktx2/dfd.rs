@@ -124,6 +124,11 @@ pub fn read(descriptor: &[u8]) -> Option<(ColorSpace, bool)> {
     Some((if transfer == 2 { ColorSpace::Srgb } else { ColorSpace::Linear }, flags & 1 == 1))
 }
 
+/// Returns the primaries if they are specified and not BT.709, the primaries of sRGB.
+pub(super) fn other_primaries(descriptor: &[u8]) -> Option<u8> {
+    descriptor.get(13).copied().filter(|primaries| *primaries > 1)
+}
+
 /// Returns the color model of a descriptor.
 pub(super) fn model_of(descriptor: &[u8]) -> Option<u8> {
     descriptor.get(12).copied()

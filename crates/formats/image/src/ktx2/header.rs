@@ -45,6 +45,8 @@ pub(super) struct Ktx2Header {
     /// The level index, largest level first.
     pub(super) entries: Vec<Ktx2Entry>,
     pub(super) view: Ktx2View,
+    /// Color primaries other than BT.709, by their number in the descriptor.
+    pub(super) other_primaries: Option<u8>,
 }
 
 /// An entry of the level index.
@@ -123,7 +125,7 @@ pub fn read(pieces: &mut Pieces<'_>, limits: &Limits) -> Result<Ktx2Header> {
         let packed = sum(|entry| entry.bytes);
         check_ratio(plain, packed, limits, &pieces.file, LEVELS as u64)?;
     }
-    Ok(Ktx2Header { surface, packing, entries, view })
+    Ok(Ktx2Header { surface, packing, entries, view, other_primaries: dfd::other_primaries(&descriptor) })
 }
 
 fn packing(header: &[u8; HEADER_BYTES], pieces: &Pieces<'_>) -> Result<Option<Packing>> {

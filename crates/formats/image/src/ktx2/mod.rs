@@ -2,7 +2,8 @@
 //!
 //! Choices where programs interpret KTX2 files differently:
 //!
-//! - Colors are sRGB if the data format descriptor declares it, otherwise linear.
+//! - Colors are sRGB if the data format descriptor declares it, otherwise linear. Primaries other than BT.709 are not
+//!   applied (`changed-color-space`).
 //! - 0 levels, which lets readers generate mip levels, is read as one level.
 //! - `BC1_RGB` is read as BC1: its transparent pixels stay transparent.
 //! - Pixels without an encoding in the model (three channels, BGR order) become RGBA; without alpha, they are opaque.

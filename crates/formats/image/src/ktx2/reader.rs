@@ -6,7 +6,7 @@ use super::view::Ktx2View;
 use crate::blocks::decode;
 use crate::pieces::Pieces;
 use crate::surface::note_other_pictures;
-use polyhaul_model::error::{Error, Result};
+use polyhaul_model::error::{Diagnostic, Error, Result};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Image, Texture};
 use polyhaul_pipeline::bytes::Bytes;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Reads the first layer, face and slice at full size.
 pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Image> {
     let file: Arc<str> = bytes.name().into();
-    let (texture, view) = stored(bytes, options)?;
+    let (texture, view) = stored(bytes, options, warnings)?;
     note_other_pictures(&texture, &file, options, warnings)?;
     let mut image = decode(&texture, 0, 0, &options.run)?;
     view.apply(&mut image)?;
@@ -27,15 +27,20 @@ pub fn read(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -
 /// Reads all levels of all images.
 pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<Texture> {
     let file: Arc<str> = bytes.name().into();
-    let (mut texture, view) = stored(bytes, options)?;
+    let (mut texture, view) = stored(bytes, options, warnings)?;
     view.apply_to_texture(&mut texture, &file, options, warnings)?;
     Ok(texture)
 }
 
-/// Reads a texture as stored, and its orientation and swizzle.
-fn stored(bytes: Bytes<'_>, options: &ParseOptions) -> Result<(Texture, Ktx2View)> {
+/// Reads a texture as stored, and its orientation and swizzle. Warns that its colors are not converted to sRGB.
+fn stored(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Texture, Ktx2View)> {
     let mut pieces = Pieces::new(bytes, options);
-    let Ktx2Header { surface, packing, entries, view } = header::read(&mut pieces, &options.limits)?;
+    let Ktx2Header { surface, packing, entries, view, other_primaries } = header::read(&mut pieces, &options.limits)?;
+    if let Some(primaries) = other_primaries {
+        let message = format!("the file's color primaries ({primaries}) are not applied; colors are kept as stored");
+        let diagnostic = Diagnostic::of_file(&pieces.file, message);
+        warnings.note_dropped(options.faults, "changed-color-space", 1, diagnostic)?;
+    }
     let mut stored = vec![Vec::new(); entries.len()];
     for entry in in_order(&entries) {
         pieces.skip_to(entry.offset)?;

@@ -210,16 +210,16 @@ fn describe(
 ) -> Result<()> {
     let mut profile = std::mem::take(&mut image.profile);
     let is_linear = profile.gamma.take_if(|gamma| *gamma == LINEAR_GAMMA).is_some();
-    if others.has_profile() {
+    if let Some(icc) = others.profile() {
         profile.gamma = None;
         profile.chromaticities = None;
-        profile.icc = others.profile();
-        if is_linear && profile.icc.as_deref().is_some_and(color::is_srgb) {
+        if is_linear && color::is_srgb(&icc) {
             image.color_space = ColorSpace::Srgb;
         }
-        if profile.icc.is_none() {
-            color::note_lost("(iCCP) is damaged or too large", file, options.faults, warnings)?;
-        }
+        profile.icc = Some(icc);
+    } else if others.has_profile() {
+        // Gamma and chromaticities, if there are any, describe the colors instead.
+        color::note_lost("(iCCP) is damaged or too large", file, options.faults, warnings)?;
     }
     color::keep(image, profile, file, options.faults, warnings)
 }

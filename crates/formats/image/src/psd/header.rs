@@ -233,11 +233,46 @@ fn layers(pieces: &mut Pieces<'_>, is_large: bool) -> Result<(usize, bool)> {
     let size_bytes = if is_large { 8 } else { 4 };
     let mut count = 0;
     // The section starts with the layer info: its size, then the layer count.
-    if size >= size_bytes + 2 && self::size(pieces, is_large)? >= 2 {
-        count = short(&pieces.head::<2>("layer and mask information")?, 0) as i16;
+    if size >= size_bytes + 2 {
+        count = match self::size(pieces, is_large)? {
+            0 | 1 => deep_layers(pieces, is_large, end)?,
+            _ => short(&pieces.head::<2>("layer and mask information")?, 0) as i16,
+        };
     }
     pieces.skip_to(end)?;
     Ok((count.unsigned_abs().into(), count < 0))
+}
+
+/// Reads the layer count of a document of 16 or 32 bits, whose layers are in a block after the empty layer info and the
+/// masks. Each block has a signature and a key (4 bytes each), the size of its data, and the data, padded to a multiple
+/// of 4 bytes. Returns 0 if no block before `end` has layers.
+fn deep_layers(pieces: &mut Pieces<'_>, is_large: bool, end: u64) -> Result<i16> {
+    const SIGNATURES: [&[u8]; 2] = [b"8BIM", b"8B64"];
+    const LAYERS: [&[u8]; 3] = [b"Layr", b"Lr16", b"Lr32"];
+    /// Other keys of blocks whose size has 8 bytes in a PSB.
+    const LONG: [&[u8]; 10] =
+        [b"LMsk", b"Mt16", b"Mt32", b"Mtrn", b"Alph", b"FMsk", b"lnk2", b"FEid", b"FXid", b"PxSD"];
+    const MIN_BYTES: u64 = 16;
+    if pieces.at() + 4 > end {
+        return Ok(0);
+    }
+    let masks = size(pieces, false)?;
+    let mut next = pieces.at() + masks;
+    while next.saturating_add(MIN_BYTES) <= end {
+        pieces.skip_to(next)?;
+        let head: [u8; 8] = pieces.head("layer and mask information")?;
+        let (signature, key) = head.split_at(4);
+        if !SIGNATURES.contains(&signature) {
+            break;
+        }
+        let has_layers = LAYERS.contains(&key);
+        let block = size(pieces, is_large && (has_layers || LONG.contains(&key)))?;
+        if has_layers && block >= 2 {
+            return Ok(short(&pieces.head::<2>("layer and mask information")?, 0) as i16);
+        }
+        next = block.checked_next_multiple_of(4).and_then(|block| block.checked_add(pieces.at())).unwrap_or(u64::MAX);
+    }
+    Ok(0)
 }
 
 fn size(pieces: &mut Pieces<'_>, is_large: bool) -> Result<u64> {

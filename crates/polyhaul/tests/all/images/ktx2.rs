@@ -35,6 +35,10 @@ fn a_file_by_hand() {
     let image = load("x.ktx2", bytes.clone(), &ReadOptions::default()).unwrap();
     assert_eq!((image.samples, image.color_space), (Samples::U8([10, 20, 30, 255].into()), ColorSpace::Srgb));
     same_for_all("x.ktx2", &bytes);
+    // Primaries of ITU-R BT.2020.
+    let wide = with_word(bytes.clone(), 116, 0x0002_0401);
+    let (_, counts) = load_warned("x.ktx2", wide, &ReadOptions::default()).unwrap();
+    assert_eq!(counts, [("changed-color-space", 1)]);
     // Blue first.
     let bgr = load("x.ktx2", with_word(bytes, 12, 36), &ReadOptions::default()).unwrap();
     assert_eq!(bgr.samples, Samples::U8([30, 20, 10, 255].into()));

@@ -68,6 +68,24 @@ fn modes_and_bits() {
     }
 }
 
+/// The layers of a document of 16 bits are in a block, after the block that marks its transparency.
+#[test]
+fn layers_of_16_bits_say_whether_there_is_alpha() {
+    let pixels = [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8];
+    for (layers, expected) in [
+        (-1_i16, (Channels::Rgba, Samples::U16([1, 3, 5, 7, 2, 4, 6, 8].into()))),
+        (1, (Channels::Rgb, Samples::U16([1, 3, 5, 2, 4, 6].into()))),
+    ] {
+        let blocks = [&[0_u8; 8][..], b"8BIMMt16\0\0\0\0", b"8BIMLr16\0\0\0\x04", &layers.to_be_bytes(), &[7; 2]].concat();
+        let section = [&(blocks.len() as u32).to_be_bytes()[..], &blocks].concat();
+        let mut bytes = document(3, 16, 4, &[], 0, 0, &pixels);
+        bytes.splice(37..49, section);
+        same_for_all("x.psd", &bytes);
+        let image = read(bytes).unwrap();
+        assert_eq!((image.channels, image.samples), expected, "{layers}");
+    }
+}
+
 #[test]
 fn alpha_is_what_the_layers_say() {
     for (mode, layers, expected) in [

@@ -198,6 +198,23 @@ fn channels_and_attributes_of_an_image_are_noted() {
 }
 
 #[test]
+fn alpha_that_the_encoding_drops_is_noted() {
+    use polyhaul::model::{Channels, Image, Samples, Texel};
+    let folder = Folder::new("textures-alpha").unwrap();
+    let path = folder.path().join("leaf.png");
+    let dropped = |alpha: u8, channels: u8| {
+        let samples = Samples::U8([10, 20, 30, alpha].into());
+        let image = Image { width: 1, height: 1, channels: Channels::Rgba, samples, ..Image::default() };
+        polyhaul::Writer::new(&path).image(&image).unwrap();
+        let options = TextureOptions::default().with_encoding(Some(Encoding::Plain { channels, texel: Texel::U8 }));
+        let output = polyhaul::Output::Path(folder.path().join("leaf.ktx2"));
+        let made = polyhaul::textures::import_texture(polyhaul::Input::Path(path.clone()), output, &options).unwrap();
+        made.report.warnings.counts().get("left-out-alpha").copied()
+    };
+    assert_eq!([dropped(128, 2), dropped(128, 4), dropped(255, 2)], [Some(1), None, None]);
+}
+
+#[test]
 fn light_that_halves_do_not_hold_is_noted() {
     // A Radiance file of one pixel with brightness 65,536.
     let hdr = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 1 +X 1\n\x80\x80\x80\x91".to_vec();

@@ -113,6 +113,17 @@ fn a_profile_that_is_too_large_is_dropped_with_a_warning() {
     let options = ReadOptions::default();
     let (image, counts) = crate::images::load_warned("x.png", bytes, &options).unwrap();
     assert_eq!((image.profile.icc, counts), (None, vec![("changed-color-space", 1)]));
+    // Then the gamma applies.
+    let gamma = |value: u32| chunk(b"gAMA", &value.to_be_bytes());
+    let profile = chunk(b"iCCP", b"a\0\0damaged");
+    let of_gamma = |value: u32| {
+        let bytes = of_chunks(&[header([1, 1], 8, 0), gamma(value), profile.clone(), pixels(&[0, 7])]);
+        crate::images::load_warned("x.png", bytes, &options).unwrap()
+    };
+    let (image, counts) = of_gamma(55_556);
+    assert_eq!((image.profile.gamma, counts), (Some(55_556), vec![("changed-color-space", 2)]));
+    let (image, counts) = of_gamma(100_000);
+    assert_eq!((image.color_space, counts), (polyhaul::model::ColorSpace::Linear, vec![("changed-color-space", 1)]));
 }
 
 #[test]
