@@ -6,7 +6,7 @@
 use crate::text::ObjDigits;
 use polyhaul_geometry::losses;
 use polyhaul_geometry::losses::{CHANGED_REMARKS, LeftOut};
-use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, tables};
+use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, loose_vertices, tables};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
@@ -28,6 +28,9 @@ const NOT_FINITE: u32 = 0x7f80_0000;
 /// decimals, this affects scenes smaller than 0.005.
 const COARSE: f64 = 1e-4;
 
+const BARE_NORMALS: [&str; 2] = ["normal of a vertex without a face", "normals of vertices without faces"];
+const BARE_UVS: [&str; 2] = ["UV of a vertex without a face", "UVs of vertices without faces"];
+
 /// Warns about everything that OBJ cannot store. `output` is the file name; `materials` are the scene's materials,
 /// followed by the same materials with distinct names.
 pub fn note_left_out(
@@ -39,9 +42,11 @@ pub fn note_left_out(
     warnings: &mut Warnings,
 ) -> Result<()> {
     let sum = |count: &dyn Fn(&Mesh) -> usize| paced(&scene.meshes).map(|mesh| count(mesh) as u64).sum::<u64>();
-    let ObjExtent { not_finite, largest } = extent(scene, run)?;
+    let ObjExtent { not_finite, largest } = extent(scene, options, run)?;
     // Coordinates that are infinite only as 32-bit floats are written as doubles, which are finite.
     let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
+    let not_finite = not_finite + if options.scene.colors { sum(&non_finite_channels) } else { 0 };
+    let [normals, uvs] = values_without_faces(scene, run)?;
     let largest = f64::from(largest) * enlarged(scene, options);
     // Exact positions get as many digits as they need.
     let digits = |mesh: &Mesh| ObjDigits::new(options).of_positions(mesh);
@@ -50,7 +55,8 @@ pub fn note_left_out(
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let alpha = ["alpha value of a vertex color", "alpha values of vertex colors"];
     let kinds = [
-        ("left-out-normals", ["point normal", "point normals"], sum(&point_normals)),
+        ("left-out-normals", BARE_NORMALS, if options.scene.normals { normals } else { 0 }),
+        ("left-out-uvs", BARE_UVS, if options.scene.uv { uvs } else { 0 }),
         ("left-out-alpha", alpha, if options.scene.colors { sum(&translucent) } else { 0 }),
         (
             "left-out-sharp-edges",
@@ -142,18 +148,23 @@ fn line_uvs(mesh: &Mesh) -> usize {
 
 /// Result of one pass over the numbers of a scene.
 struct ObjExtent {
-    /// Number of NaN and infinite values.
+    /// Number of NaN and infinite values that are written, except channels of colors.
     not_finite: u64,
     /// Largest absolute coordinate of a position.
     largest: f32,
 }
 
-fn extent(scene: &Scene, run: &RunOptions) -> Result<ObjExtent> {
+fn extent(scene: &Scene, options: FormatOptions<'_, ObjWriteOptions>, run: &RunOptions) -> Result<ObjExtent> {
     let not_finite = AtomicU64::new(0);
     let largest = AtomicU32::new(0);
+    let has_uvs = options.scene.uv;
+    let has_normals = options.scene.normals;
     let pieces = paced(&scene.meshes).flat_map(|mesh| {
         let positions = mesh.positions.as_flattened().chunks(PIECE).map(|piece| (true, piece));
-        let others = [mesh.uvs.as_flattened(), mesh.normals.as_flattened()];
+        let uvs = if has_uvs { mesh.uvs.as_flattened() } else { &[] };
+        let depths = if has_uvs { mesh.uv_depths.as_slice() } else { &[] };
+        let normals = if has_normals { mesh.normals.as_flattened() } else { &[] };
+        let others = [uvs, depths, normals, mesh.position_weights.as_slice()];
         positions.chain(others.into_iter().flat_map(|values| values.chunks(PIECE)).map(|piece| (false, piece)))
     });
     let work = |(): &mut (), (is_position, piece): (bool, &[f32])| {
@@ -230,10 +241,28 @@ fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     (objects.count() + materials.count()) as u64
 }
 
-/// Number of vertex normals in a mesh without faces.
-fn point_normals(mesh: &Mesh) -> usize {
-    let is_lost = mesh.normal_domain == Domain::Vertex && mesh.faces.is_empty();
-    if is_lost { mesh.normals.len() } else { 0 }
+/// Numbers of normals and UVs of vertices that no face uses: OBJ stores them only at corners of faces.
+fn values_without_faces(scene: &Scene, run: &RunOptions) -> Result<[u64; 2]> {
+    let mut sums = [0; 2];
+    for mesh in paced(&scene.meshes) {
+        let is_per_vertex = [
+            mesh.normal_domain == Domain::Vertex && !mesh.normals.is_empty(),
+            mesh.uv_domain == Domain::Vertex && !mesh.uvs.is_empty(),
+        ];
+        if is_per_vertex.contains(&true) {
+            let count = loose_vertices(mesh, run.worker_threads())?;
+            for (sum, _) in sums.iter_mut().zip(is_per_vertex).filter(|(_, is_per_vertex)| *is_per_vertex) {
+                *sum += count;
+            }
+        }
+    }
+    Ok(sums)
+}
+
+/// Number of non-finite channels of the colors that are written.
+fn non_finite_channels(mesh: &Mesh) -> usize {
+    let written = mesh.colors.iter().filter(|color| !color.iter().all(|channel| channel.is_nan()));
+    written.flat_map(|color| &color[..3]).filter(|channel| !channel.is_finite()).count()
 }
 
 /// Number of colors that are not opaque.

@@ -27,8 +27,8 @@ pub struct Flat {
     pub left_out_textures: BTreeMap<String, u64>,
     /// Number of material classes and parameters that MTL cannot represent, by description.
     pub left_out_properties: BTreeMap<String, u64>,
-    /// Number of shape arrays that meshes cannot store, by name: `S`, `faceIndices`, and normals or UVs whose count
-    /// differs from the number of points.
+    /// Number of shape parameters that meshes cannot store, by name: `S`, `faceIndices`, normals or UVs whose count
+    /// differs from the number of points, and the displacement and the emission of shapes with meshes.
     pub left_out_arrays: BTreeMap<String, u64>,
     /// Number of subdivision surfaces replaced with their control meshes.
     pub subdivided: u64,
@@ -156,6 +156,10 @@ impl<'a> Flattener<'a> {
         // Shapes that reference the same file share a mesh, unless their orientations differ.
         let mut number_of: HashMap<(usize, bool), usize> = HashMap::new();
         for shape in self.render.shapes() {
+            // Shapes that share a mesh can have different ones.
+            if shape.mesh().is_some() && shape.parameters().get("displacement").is_some() {
+                count(&mut self.flat.left_out_arrays, "displacement")?;
+            }
             let reverse = shape.state().is_some_and(|state| state.reverse_orientation);
             let key = shape.mesh().map(|mesh| (mesh, reverse));
             if let Some(&number) = key.and_then(|key| number_of.get(&key)) {
@@ -315,7 +319,7 @@ fn is_lost(parameter: &Parameter<'_>, points: usize) -> bool {
     match parameter.name {
         "uv" => parameter.values.rows::<2>().is_none_or(|uvs| uvs.len() != points),
         "N" => parameter.values.rows::<3>().is_none_or(|normals| normals.len() != points),
-        "S" | "faceIndices" => true,
+        "S" | "faceIndices" | "emissionfilename" => true,
         _ => false,
     }
 }
@@ -396,16 +400,27 @@ fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
     try_copy(values, "an array").map(Array::from)
 }
 
-/// Reverses the winding of every face, which keeps its first corner.
+/// Reverses the winding of every face, which keeps its first corner, including the values of its corners.
 fn reverse_faces(mesh: &mut Mesh) -> Result<()> {
+    if mesh.uv_domain == Domain::Corner {
+        reverse_corners(&mesh.faces.offsets, mesh.uvs.to_mut()?);
+        reverse_corners(&mesh.faces.offsets, mesh.uv_depths.to_mut()?);
+    }
+    if mesh.normal_domain == Domain::Corner {
+        reverse_corners(&mesh.faces.offsets, mesh.normals.to_mut()?);
+    }
     let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
     for stream in [corner_positions, corner_uvs, corner_normals] {
-        let stream = stream.to_mut()?;
-        for face in offsets.windows(2) {
-            if let Some([_, others @ ..]) = stream.get_mut(face[0] as usize..face[1] as usize) {
-                others.reverse();
-            }
-        }
+        reverse_corners(offsets, stream.to_mut()?);
     }
     Ok(())
+}
+
+/// Reverses the values of each face's corners except the first.
+fn reverse_corners<T>(offsets: &[u32], values: &mut [T]) {
+    for face in offsets.windows(2) {
+        if let Some([_, others @ ..]) = values.get_mut(face[0] as usize..face[1] as usize) {
+            others.reverse();
+        }
+    }
 }

@@ -221,6 +221,7 @@ impl<'a> PbrtLooks<'a> {
             "mix" | "hair" | "measured" | "subsurface" | "diffusetransmission" => {
                 self.leave_out_property(format!("a `{class}` material"));
             }
+            "interface" | "none" => self.leave_out_property(format!("the invisible material `{class}`")),
             _ => {}
         }
         for parameter in parameters.iter() {

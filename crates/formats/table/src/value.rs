@@ -199,7 +199,9 @@ fn is_rounded_integer(token: &[u8], number: f64) -> bool {
     let digits = token.strip_prefix(b"-").or_else(|| token.strip_prefix(b"+")).unwrap_or(token);
     let is_integer = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let exact = std::str::from_utf8(token).ok().and_then(|text| text.parse::<i128>().ok());
-    is_integer && exact.is_none_or(|exact| number as i128 != exact)
+    // 2^127 and larger numbers would saturate to the largest `i128`.
+    let differs = |exact: i128| number >= i128::MAX as f64 || number as i128 != exact;
+    is_integer && exact.is_none_or(differs)
 }
 
 /// Whether a token is a number with a decimal comma.

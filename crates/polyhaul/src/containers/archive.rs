@@ -8,7 +8,7 @@
 use super::inner::{inner_file_name, split_name};
 use crate::format::{Format, InnerFiles};
 use crate::options::ReadOptions;
-use crate::paths::slashed;
+use crate::paths::{below, slashed};
 use crate::plain::{Plain, limits, read_all, regular};
 use crate::prose::is_prose;
 use polyhaul_bytes::place;
@@ -377,18 +377,19 @@ impl Member {
             let message = format!("the archive has no member `{}`", names::shown(name));
             Error::io("read", &self.shown, io::Error::new(io::ErrorKind::NotFound, message))
         };
-        let member = self.beside(&slashed(name), options.allow_outside).ok_or_else(missing)??;
+        let path = below(name).unwrap_or_else(|| slashed(name));
+        let member = self.beside(&path, options.allow_outside).ok_or_else(missing)??;
         if member.inner.is_some() {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 "a buffer cannot be read from an image inside another file",
             ));
         }
-        let source = member.source(options)?;
+        let plain = Plain::new(&member.source(options)?, &member.name, options)?;
         let skipped = usize::try_from(offset).unwrap_or(usize::MAX);
         let mut content = Vec::new();
         // A member is a stream, so the bytes before the range must be read, too.
-        Bytes::new(&source, None).read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
+        Bytes::new(plain.source(), plain.garbage()).read_as_claimed(0, skipped.saturating_add(count), &mut content)?;
         content.drain(..skipped.min(content.len()));
         Ok(content)
     }

@@ -2,7 +2,7 @@
 //! byte is written, and preserves an existing file.
 
 use crate::support::{memory, try_converted, try_written};
-use polyhaul::model::{Array, Channels, Column, Image, Samples, Scene, Table, Values, VertexGroup};
+use polyhaul::model::{Array, Channels, Column, Domain, Image, Samples, Scene, Table, Values, VertexGroup};
 use polyhaul::options::{Digits, KindSet, OptionValue, PbrtMeshes, RunOptions, Smoothing, Strict};
 use polyhaul::severity::Severity;
 use polyhaul::{Error, ErrorKind, Format, Input, Output, ReadOptions, Report, WriteOptions};
@@ -174,6 +174,37 @@ fn obj_cannot_store_all_of_a_mesh() {
     // Smoothing groups end at sharp edges.
     write.obj.smoothing = Smoothing::Groups;
     assert_eq!(written(&scene, &write), [("left-out-vertex-groups", 1)].into());
+}
+
+#[test]
+fn values_of_vertices_without_faces_are_counted() {
+    let mut write = options(Format::Obj, false, 2).1;
+    let mut scene = read("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 5 5\nf 1 2 3\n", "a.obj");
+    scene.objects.clear();
+    let mesh = &mut scene.meshes[0];
+    mesh.normals = vec![[0.0, 0.0, 1.0]; 4].into();
+    mesh.normal_domain = Domain::Vertex;
+    mesh.uvs = vec![[0.0, 0.5]; 4].into();
+    mesh.uv_domain = Domain::Vertex;
+    assert_eq!(written(&scene, &write), [("left-out-normals", 1), ("left-out-uvs", 1)].into());
+    scene.meshes[0].faces = Default::default();
+    assert_eq!(written(&scene, &write), [("left-out-normals", 4), ("left-out-uvs", 4)].into());
+    write.scene.normals = false;
+    write.scene.uv = false;
+    assert!(written(&scene, &write).is_empty());
+}
+
+#[test]
+fn numbers_that_are_written_and_not_finite_are_counted() {
+    let mut write = options(Format::Obj, false, 2).1;
+    let mut scene = read("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt nan 0\nf 1/1 2/1 3/1\n", "a.obj");
+    scene.meshes[0].colors = vec![[f32::INFINITY, 0.5, f32::NAN, 1.0], [f32::NAN; 4], [1.0; 4]].into();
+    let mut count = |has_colors, has_uvs| {
+        write.scene.colors = has_colors;
+        write.scene.uv = has_uvs;
+        written(&scene, &write).get("changed-numbers").copied().unwrap_or(0)
+    };
+    assert_eq!([count(true, true), count(false, true), count(false, false)], [3, 1, 0]);
 }
 
 #[test]

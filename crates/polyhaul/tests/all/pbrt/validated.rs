@@ -213,6 +213,7 @@ fn properties_of_materials_that_meshes_cannot_have_are_counted() {
         ("\"conductor\" \"float uroughness\" .1 \"bool remaproughness\" false", &["`float uroughness`"]),
         ("\"mix\" \"string materials\" [\"a\" \"b\"] \"float amount\" .5", &["a `mix` material"]),
         ("\"hair\" \"float eumelanin\" .3", &["`float eumelanin`", "a `hair` material"]),
+        ("\"interface\"", &["the invisible material `interface`"]),
         (
             "\"diffuse\" ColorSpace \"rec2020\" Material \"diffuse\" \"rgb reflectance\" [1 0 0]",
             &["color space `rec2020`"],

@@ -2,7 +2,7 @@
 
 use super::{compact, read_text, write};
 use crate::support::try_written;
-use polyhaul::model::{Domain, Scene};
+use polyhaul::model::{Domain, Elements, Mesh, Scene};
 use polyhaul::ops::{self, Flat};
 use polyhaul::options::{Instances, PbrtWriteOptions, Resolve, RunOptions};
 use polyhaul::{Format, Input, ReadOptions, Reader, WriteOptions};
@@ -89,6 +89,36 @@ fn instances_are_objects_that_share_a_mesh() {
     let back = String::from_utf8(write(&flat, compact(), RunOptions::default())).unwrap();
     assert_eq!(back.matches("ObjectInstance").count(), 4, "{back}");
     assert_eq!(back.matches("ObjectBegin").count(), 2, "{back}");
+}
+
+#[test]
+fn reversed_faces_keep_the_uvs_of_their_corners() {
+    let text = "WorldBegin ReverseOrientation Shape \"plymesh\" \"string filename\" \"a.ply\"";
+    let mut scene = read_text(text.as_bytes());
+    let render = scene.render.as_deref_mut().unwrap();
+    render.meshes = vec![(0, 0)];
+    let mesh = Mesh {
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]].into(),
+        faces: Elements { offsets: vec![0, 3].into(), corner_positions: vec![0, 1, 2].into(), ..Elements::default() },
+        uvs: vec![[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]].into(),
+        uv_domain: Domain::Corner,
+        ..Mesh::default()
+    };
+    let flat = ops::flatten(render, vec![mesh], Instances::Auto, &Default::default()).unwrap().scene;
+    assert_eq!(flat.meshes[0].faces.corner_positions, [0, 2, 1]);
+    assert_eq!(*flat.meshes[0].uvs, [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]);
+}
+
+#[test]
+fn displacements_of_shapes_are_counted_when_they_are_dropped() {
+    let shape = |more: &str| format!("Shape \"plymesh\" \"string filename\" \"a.ply\" {more}\n");
+    let displaced = shape("\"texture displacement\" \"bumps\"");
+    let mut scene = read_text(format!("WorldBegin\n{}{displaced}{displaced}", shape("")).as_bytes());
+    let render = scene.render.as_deref_mut().unwrap();
+    render.meshes = vec![(0, 0), (1, 0), (2, 0)];
+    let flat = ops::flatten(render, vec![Mesh::default()], Instances::Auto, &Default::default()).unwrap();
+    assert_eq!(flat.scene.meshes.len(), 1);
+    assert_eq!(flat.left_out_arrays, [("displacement".to_owned(), 2)].into());
 }
 
 /// Converts a scene to meshes.

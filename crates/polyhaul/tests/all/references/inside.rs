@@ -2,8 +2,10 @@
 
 use super::support::*;
 use polyhaul::model::Scene;
+use polyhaul::options::Codec;
 use polyhaul::preview::{PreviewOptions, preview};
 use polyhaul::{ErrorKind, Format, Input, Output, ReadOptions, Reader, WriteOptions, read_referenced_image};
+use polyhaul_bytes::Encoder;
 use polyhaul_testkit::zip;
 use serde_json::{Value, json};
 use std::fs;
@@ -185,6 +187,21 @@ fn images_lie_in_files_in_archives() {
     let report = Reader::new(folder.join("s/a.zip")).convert(output).unwrap();
     assert!(!counts(&report.warnings).contains_key("unresolved-reference"), "{:?}", report.warnings);
     assert_eq!((&*tree(&folder.join("t"))["a_image0.png"], &*tree(&folder.join("t"))["a_image1.jpg"]), (&*png(), JPEG));
+}
+
+/// A buffer that is read for its vertices is also read for its images.
+#[test]
+fn images_lie_in_compressed_buffers_in_archives() {
+    let folder = new_folder();
+    let mut json = both();
+    json["buffers"][0]["uri"] = "none/../a.bin".into();
+    let mut buffer = Vec::new();
+    Encoder::new(Codec::Lz4, None).unwrap().encode(&binary(), &mut buffer).unwrap();
+    let text = json.to_string();
+    let members: &[(&str, &[u8])] = &[("in/a.gltf", text.as_bytes()), ("in/a.bin", &buffer)];
+    let archive = folder.file("s/a.zip", zip::simple(members, zip::METHODS[0])).unwrap();
+    convert(&archive, &folder.join("t/b.glb"));
+    assert!(holds(&folder.join("t/b.glb"), &png()) && holds(&folder.join("t/b.glb"), JPEG));
 }
 
 #[test]
