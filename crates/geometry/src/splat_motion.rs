@@ -138,8 +138,8 @@ impl SplatMotion {
         // Dividing by the rounded factor can leave entries slightly off 0, 1 and -1, but only exact ones are recognized
         // as changes of sign.
         let turn = linear.map(|row| row.map(|entry| exact(entry / factor)));
-        // For a factor of 1, the growth is exactly 0, and `piece` leaves the scales alone. The logarithm of a tiny factor
-        // must not become that of 0, which is infinite.
+        // For a factor of 1, the growth is exactly 0, and `piece` leaves the scales alone. The logarithm of a tiny
+        // factor must not become that of 0, which is infinite.
         let rounded = exact(factor);
         let growth = if rounded > 0.0 { rounded.ln() } else { factor.ln() };
         Ok(SplatMotion { growth, turn: SplatTurn::new(&turn) })
