@@ -202,7 +202,7 @@ class Builder:
         """
         if not self._options.use_local_origin:
             return None
-        bounds = [(mesh.positions.min(axis=0), mesh.positions.max(axis=0)) for mesh in scene.meshes if is_far(mesh.positions)]
+        bounds = [mesh.bounds for mesh in scene.meshes if is_far(mesh)]
         if not bounds:
             return None
         low, high = np.min([low for low, _ in bounds], axis=0), np.max([high for _, high in bounds], axis=0)
@@ -265,16 +265,16 @@ def point_normals(scene: polyhaul.Scene) -> np.ndarray | None:
     return scene.meshes[0].normals
 
 
-def is_far(positions: np.ndarray) -> bool:
-    """Return whether double-precision coordinates are too far from the origin for float32.
+def is_far(mesh: polyhaul.Mesh) -> bool:
+    """Return whether the finite coordinates of a mesh in double precision are too far from the origin for float32.
 
     They are too far beyond ``FAR``, or if the spacing of float32 exceeds 1e-5 of their extent.
     """
-    if positions.dtype != np.float64 or not len(positions):
+    bounds = mesh.bounds if mesh.positions.dtype == np.float64 else None
+    if bounds is None:
         return False
-    low, high = positions.min(axis=0), positions.max(axis=0)
-    farthest, extent = max(np.abs(low).max(), np.abs(high).max()), (high - low).max()
-    return bool(np.isfinite(farthest) and (farthest > FAR or (extent > 0 and farthest * 2**-23 > 1e-5 * extent)))
+    farthest, extent = np.abs(bounds).max(), (bounds[1] - bounds[0]).max()
+    return bool(farthest > FAR or (extent > 0 and farthest * 2**-23 > 1e-5 * extent))
 
 
 def merge(made: Any, context: Any) -> None:

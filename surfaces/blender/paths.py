@@ -29,12 +29,17 @@ class BatchNames:
         if not safe.strip("."):
             # Names that consist of dots refer to folders.
             safe = "_" + safe[1:]
-        free, number = safe, 0
-        while free in self._taken:
+        path, number = self._path(safe), 0
+        # On Windows, names that differ in case only are the same file.
+        while os.path.normcase(path) in self._taken:
             number += 1
-            free = f"{safe}_{number}"
-        self._taken.add(free)
-        path = f"{self._stem}{free}{self._extension}"
+            path = self._path(f"{safe}_{number}")
+        self._taken.add(os.path.normcase(path))
+        return path
+
+    def _path(self, name: str) -> str:
+        """Return the path of a file with this name, with the extension of the format."""
+        path = f"{self._stem}{name}{self._extension}"
         has_extension = ".stl" in self._extension.lower() or path.lower().endswith(".stl")
         return path if has_extension else path.rstrip(".") + ".stl"
 

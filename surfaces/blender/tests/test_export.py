@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import random
@@ -52,6 +53,12 @@ def test_files_are_those_of_blender(addon: Any, tmp_path: Path, seed: int, kind:
         verdict = pairs.verdict(extension, options, theirs, ours)
         VERDICTS[verdict] += 1
         assert verdict != "other", (seed, kind, options)
+
+
+def test_batches_write_each_object_to_its_own_file(addon: Any) -> None:
+    addon_utils.enable("bl_ext.user_default.polyhaul")
+    names = importlib.import_module("bl_ext.user_default.polyhaul.paths").BatchNames("/out/", "")
+    assert [names.of(name) for name in ("a", "a.", "a")] == ["/out/a.stl", "/out/a._1.stl", "/out/a_1.stl"]
 
 
 def test_most_files_are_equal_byte_for_byte() -> None:

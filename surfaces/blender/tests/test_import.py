@@ -406,6 +406,15 @@ def test_coordinates_far_away_keep_their_digits(empty: Any, tmp_path: Path) -> N
     np.testing.assert_allclose(np.abs(np.array(first.data.vertices[0].co)).max(), 0, atol=20)
 
 
+def test_a_point_that_is_not_a_number_does_not_hide_that_others_are_far_away(empty: Any, tmp_path: Path) -> None:
+    properties = "".join(f"property double {axis}\n" for axis in "xyz")
+    points = "nan nan nan\n5000000.25 5000000.5 0\n5000001.25 5000000.5 0\n"
+    (tmp_path / "a.ply").write_text(f"ply\nformat ascii 1.0\nelement vertex 3\n{properties}end_header\n{points}")
+    bpy.ops.polyhaul.ply_import(filepath=str(tmp_path / "a.ply"))
+    found = global_positions(bpy.context.object)[1:]
+    np.testing.assert_array_equal(found, [[5000000.25, 5000000.5, 0], [5000001.25, 5000000.5, 0]])
+
+
 def test_the_origin_is_left_alone_if_that_is_asked_for(empty: Any, tmp_path: Path) -> None:
     (tmp_path / "a.obj").write_text(survey("a"))
     bpy.ops.polyhaul.obj_import(filepath=str(tmp_path / "a.obj"), use_local_origin=False)

@@ -244,7 +244,9 @@ fn finish(session: &Session, results: &[CheckedInput], ended: Option<Error>) -> 
     }
     session.show_verdict(&report);
     let details = CheckDetails { clean, counts, files: results.iter().map(entry).collect() };
-    session.finish("check", Some(details), &report, (code, error), JsonTo::Stdout)
+    let ended = session.finish("check", Some(details), &report, (code, error), JsonTo::Stdout);
+    // A failure to print is not a fault of a file.
+    if ended == code { code } else { ended.max(USAGE) }
 }
 
 /// Creates an entry of the array `files`.

@@ -506,7 +506,8 @@ fn header_rows(declared: &Declared) -> String {
     let mut text = format!("  {:<10}{:>14}  {}\n", "format", "", declared.format);
     for element in &declared.elements {
         let runs = element.properties.chunk_by(|a, b| (a.scalar, a.count) == (b.scalar, b.count));
-        let shown = runs.take(NAMES).map(|run| {
+        let runs: Vec<&[DeclaredProperty]> = runs.collect();
+        let shown = runs.iter().take(NAMES).map(|run| {
             let kind = match run[0].count {
                 Some(count) => format!("list {} {}", type_name(count), type_name(run[0].scalar)),
                 None => type_name(run[0].scalar).to_owned(),
@@ -514,7 +515,11 @@ fn header_rows(declared: &Declared) -> String {
             format!("{kind} {}", human::names(run.iter().map(|property| property.name.as_str()), NAMES))
         });
         let name = human::safe(&element.name);
-        let properties = shown.collect::<Vec<_>>().join("; ");
+        let mut properties = shown.collect::<Vec<_>>().join("; ");
+        let more: usize = runs.iter().skip(NAMES).map(|run| run.len()).sum();
+        if more > 0 {
+            properties.push_str(&format!("; and {} more", human::count(more as u64)));
+        }
         let _ = writeln!(text, "  {name:<10}{:>14}  {properties}", human::count(element.count));
     }
     text
@@ -585,6 +590,12 @@ mod tests {
         assert!(lines.contains("  vertex                 3  float x, y; list uchar short tags\n"), "{lines}");
         let value = serde_json::to_value(Listed::new(&inventory)).unwrap();
         assert_eq!(value["header"]["elements"][0]["properties"][2]["list"], "uchar");
+        // Properties that are not shown are counted.
+        let types = [Scalar::F32, Scalar::I16];
+        let properties = (0..=NAMES + 1).map(|at| property("p", types[at % 2], None)).collect();
+        let elements = vec![polyhaul::inspect::DeclaredElement { name: "vertex".into(), count: 3, properties }];
+        let lines = header_rows(&Declared { format: "PLY ascii", elements, ..Declared::default() });
+        assert!(lines.ends_with("; short p; and 2 more\n"), "{lines}");
     }
 
     fn render(unread_meshes: u64) -> RenderInventory {

@@ -75,5 +75,7 @@ fn show(session: &Session, args: &DiffArgs, comparison: &Comparison) -> u8 {
         tolerance: args.tolerance,
         differences: comparison.differences.iter().map(DiffEntry::new).collect(),
     };
-    session.finish("diff", Some(details), &comparison.report, (code, None), JsonTo::Stdout)
+    let ended = session.finish("diff", Some(details), &comparison.report, (code, None), JsonTo::Stdout);
+    // 1 means that the files differ, so a failure to print exits with 2.
+    if ended == code { code } else { ended.max(USAGE) }
 }

@@ -26,7 +26,8 @@ pub fn find(
     if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
-/// Like [`find`], but replaces archives that have several members with the members that pass `is_included`.
+/// Like [`find`], but replaces archives that have several members with the members that pass `is_included`. Fails if
+/// none does.
 pub fn find_all(
     inputs: &[PathBuf],
     args: &FindArgs,
@@ -46,7 +47,7 @@ pub fn find_all(
             _ => sources.push(source),
         }
     }
-    Ok(sources)
+    if sources.is_empty() { Err(none_found(inputs, args)) } else { Ok(sources) }
 }
 
 fn source_of(path: PathBuf) -> Source {

@@ -160,6 +160,46 @@ def test_face_columns_beside_lines_stay_with_their_faces() -> None:
     assert polyhaul.from_pyvista(data).face_columns["part"].tolist() == [7]
 
 
+@pytest.mark.parametrize("library", ["meshio", "pyvista"])
+def test_data_of_lines_is_not_dropped_silently(library: str) -> None:
+    made = converter(library)[0](square(line_positions=[[0, 2]], face_columns={"part": np.array([7])}))
+    if library == "meshio":
+        made.cell_data["part"][1][:] = 5
+    else:
+        made.cell_data["part"][0] = 5
+    with pytest.warns(polyhaul.PolyhaulWarning, match="the array 'part' of lines and points"):
+        again = converter(library)[1](made)
+    assert again.face_columns["part"].tolist() == [7]
+
+
+def test_lines_beside_strips_are_kept() -> None:
+    data = pyvista.PolyData(np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]), strips=[4, 0, 1, 2, 3], lines=[2, 0, 3])
+    again = polyhaul.from_pyvista(data)
+    assert again.face_count == 2 and again.line_positions.tolist() == [0, 3]
+
+
+def test_a_second_array_of_colors_is_a_column() -> None:
+    data = polyhaul.to_meshio(square())
+    data.point_data |= {"colors": np.zeros((4, 3)), "rgb": np.ones((4, 3))}
+    again = polyhaul.from_meshio(data)
+    assert again.colors is not None and not again.colors[:, :3].any() and again.vertex_columns["rgb"].all()
+
+
+def test_parts_of_trimesh_that_a_scene_cannot_store_warn() -> None:
+    made = polyhaul.to_trimesh(square())
+    made.visual.face_colors = [[255, 0, 0, 255], [0, 255, 0, 255]]
+    with pytest.warns(polyhaul.PolyhaulWarning, match="the colors of faces"):
+        polyhaul.from_trimesh(made)
+    cloud = trimesh.Scene({"a": polyhaul.to_trimesh(square()), "b": trimesh.PointCloud(np.eye(3))})
+    with pytest.warns(polyhaul.PolyhaulWarning, match="the geometry 'b' without faces"):
+        polyhaul.from_trimesh(cloud)
+
+
+def test_groups_that_a_joined_mesh_cannot_store_warn() -> None:
+    with pytest.warns(polyhaul.PolyhaulWarning, match="vertex groups"):
+        polyhaul.to_meshio(scene(square(vertex_groups={"arm": [1, np.nan, 0.5, np.nan]})))
+
+
 def test_other_things_are_refused() -> None:
     with pytest.raises(TypeError, match="expected polyhaul.Mesh or polyhaul.Scene"):
         polyhaul.to_trimesh("a.obj")

@@ -78,9 +78,11 @@ def positions(name: str, value: npt.ArrayLike) -> tuple[Floats, Doubles | None]:
         singles = _sealed(_plain(rows, np.float32))
     if np.can_cast(array.dtype, np.float32):
         return singles, None
-    doubles = _sealed(_plain(rows, np.float64))
-    is_single = bool(((singles == doubles) | np.isnan(doubles)).all())
-    return singles, None if is_single else doubles
+    doubles = _plain(rows, np.float64)
+    if bool(((singles == doubles) | np.isnan(doubles)).all()):
+        return singles, None
+    # A copy if the caller may change its array, because both arrays must have the same positions.
+    return singles, _sealed(doubles.copy() if doubles.flags.writeable else doubles)
 
 
 def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:
@@ -196,7 +198,8 @@ def _asarray(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
 
 def check_mask(name: str, value: Any) -> None:
     """Raise ``ValueError`` for masked values, which would otherwise be treated as numbers."""
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    # The masks of structured arrays have a bool per field.
+    if isinstance(value, np.ma.MaskedArray) and np.ascontiguousarray(np.ma.getmask(value)).view(np.bool_).any():
         raise ValueError(f"{name} has masked values; fill them first, as in {name}.filled(0)")
 
 
@@ -209,7 +212,7 @@ def same(a: Any, b: Any) -> bool:
         are_arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.dtype == b.dtype
         return are_arrays and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
     if isinstance(a, dict) and isinstance(b, dict):
-        return list(a) == list(b) and all(same(a[name], b[name]) for name in a)
+        return a.keys() == b.keys() and all(same(a[name], b[name]) for name in a)
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._errors import Error, of_command
+from ._polyhaul import option_rows
 from ._progress import Progress, reporter
 
 
@@ -91,7 +92,7 @@ def batch(
             Skipped assets are not counted. ``True`` shows a progress bar (requires tqdm).
         options: the long options of the command, with underscores: ``recursive=True``, ``workers=8``,
             ``retry_failed=True``, ``force=True``, ``asset_memory="4GB"``, ``asset_timeout=60``, ``engine="ray"``,
-            ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ...
+            ``address="auto"``, ``shard="1/4"``, ``include=["*.obj"]``, ``triangulate=True``, ``uv=False``, ...
 
     Returns:
         The rows of all assets, including earlier runs. ``summary`` has the counts of this run.
@@ -180,10 +181,14 @@ def _error_in(notes: str) -> Error:
 
 def _words(options: dict[str, Any]) -> list[str]:
     """Convert options to command-line arguments."""
+    # The flags of these options switch them off.
+    on = {name for row in option_rows() if row["default"] == "true" for name in (row["name"], row["alias"])}
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
-        if value is True:
+        if value is False and name in on:
+            words.append("--no-" + name.replace("_", "-"))
+        elif value is True:
             words.append(option)
         elif isinstance(value, list | tuple):
             words += [f"{option}={item}" for item in value]

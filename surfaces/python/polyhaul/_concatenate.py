@@ -31,7 +31,8 @@ def concatenate(meshes: Iterable[Mesh | Object] | Scene) -> Mesh:
     If only some of the meshes have an attribute, it is filled with default values for the others, and a
     :class:`polyhaul.PolyhaulWarning` is issued. UVs, normals, materials and colors are marked as missing; float columns
     are NaN, integer columns are 0, lists are empty, and faces are flat. Missing weights of vertex groups are NaN,
-    without a warning.
+    without a warning. A warning is also issued if large integers are rounded, because the columns of other meshes have
+    floats or another sign, and if UVs or normals of points are dropped, because others are stored by index.
 
     Args:
         meshes: meshes, or objects of scenes, whose transforms are applied; or a scene, to concatenate its objects.
@@ -133,6 +134,10 @@ class _Joined:
         has_all = all(getattr(part, name) is not None or not part.position_count for part in self.parts)
         if len(domains) == 1 and "indexed" not in domains and not missing and (domains != {"vertex"} or has_all):
             return {name: values, domain_name: domains.pop()}
+        points = sum(getattr(part, domain_name) == "vertex" and not part.face_count for part in having)
+        if points:
+            # Indices of corners cannot refer to values of positions without faces.
+            self.lacking.append(f"{name} of points in {points} of {len(self.parts)} meshes are dropped")
         streams, first = [], 0
         for part in self.parts:
             streams.append(_stream(part, domain_name, stream_name, first))
@@ -160,6 +165,9 @@ class _Joined:
             found = [columns.get(name) for columns in all_columns]
             missing = sum(column is None and size > 0 for column, size in zip(found, counts, strict=True))
             kind = np.result_type(*(_numbers_of(column) for column in found if column is not None))
+            if large := sum(_exceeds(column, kind) for column in found if column is not None):
+                where = f"{large} of {len(self.parts)} meshes"
+                self.lacking.append(f"{what} column {name!r} has integers in {where} that are rounded to {kind}")
             value = "NaN" if kind.kind == "f" else "0"
             shapes = {getattr(column, "shape", (0, None))[1:] for column in found if column is not None}
             has_lists = len(shapes) > 1 or (None,) in shapes
@@ -280,6 +288,14 @@ def _moved_curve(curve: Curve, first: int) -> Curve:
 
 def _numbers_of(column: Any) -> np.dtype[Any]:
     return column.values.dtype if isinstance(column, Lists) else column.dtype
+
+
+def _exceeds(column: Any, kind: np.dtype[Any]) -> bool:
+    """Return whether a column has integers outside the range in which a float type represents all integers."""
+    values = column.values if isinstance(column, Lists) else column
+    if kind.kind != "f" or values.dtype.kind not in "iu" or not values.size:
+        return False
+    return max(-int(values.min()), int(values.max())) > 2 ** (int(np.finfo(kind).nmant) + 1)
 
 
 def _joined_lists(columns: Sequence[Any], counts: Sequence[int], kind: np.dtype[Any]) -> Lists:

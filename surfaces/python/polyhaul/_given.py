@@ -71,6 +71,7 @@ def vertex_groups(groups: VertexGroups, count: int) -> list[tuple[str, Floats]]:
         items = list(groups.items())
     else:
         names, weights = groups
+        _arrays.check_mask("vertex_groups", weights)
         array = np.asarray(weights)
         if array.shape != (count, len(names)):
             raise ValueError(f"vertex_groups has weights of shape {array.shape}; expected ({count}, {len(names)})")

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul import _options, _polyhaul
+from polyhaul import _arrays, _options, _polyhaul
 from polyhaul._io import opened_reading, warn_of
 from polyhaul._option_types import ColorSpace, FormatName, ReadOptions, WriteOptions
 from polyhaul._progress import Progress, reporter
@@ -196,6 +196,7 @@ def _image_of(value: npt.ArrayLike) -> Image:
 
 def _plane(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> tuple[str, npt.NDArray[Any]]:
     """Return the dtype name and the flat samples of a channel. float16 samples are returned as their bits (uint16)."""
+    _arrays.check_mask(f"the channel {name!r}", value)
     array = np.asarray(value)
     if array.shape != shape[:2]:
         raise ValueError(f"the channel {name!r} has shape {array.shape}; expected {shape[:2]}")
@@ -208,6 +209,7 @@ def _plane(name: str, value: npt.ArrayLike, shape: tuple[int, ...]) -> tuple[str
 
 def _pixels(value: npt.ArrayLike) -> npt.NDArray[Any]:
     """Return a (height, width, channels) array of a dtype that images support. Copies only if necessary."""
+    _arrays.check_mask("the image", value)
     array = np.asarray(value)
     if array.ndim == 2:
         array = array[:, :, np.newaxis]

@@ -84,6 +84,7 @@ def from_trimesh(other: Any) -> Mesh | Scene:
     if hasattr(other, "geometry") and hasattr(other, "graph"):
         scene = Scene("NEGATIVE_Z", "Y")
         meshes = {name: _from_trimesh(part) for name, part in other.geometry.items() if hasattr(part, "faces")}
+        _warn_dropped("polyhaul", [f"the geometry {name!r} without faces" for name in other.geometry if name not in meshes])
         for node in other.graph.nodes_geometry:
             matrix, name = other.graph[node]
             if name in meshes:
@@ -103,6 +104,8 @@ def _from_trimesh(other: Any) -> Mesh:
         given |= {"uvs": visual.uv, "uv_domain": "vertex"}
     elif visual.kind == "vertex":
         given["colors"] = np.asarray(visual.vertex_colors, np.float32) / 255
+    elif visual.kind == "face":
+        columns.dropped.append("the colors of faces")
     given["vertex_columns"] = columns.taken(other.vertex_attributes, len(other.vertices))
     given["face_columns"] = columns.taken(other.face_attributes, len(other.faces))
     columns.warn()
@@ -184,6 +187,9 @@ def from_meshio(other: Any) -> Mesh:
         given["face_offsets"] = np.concatenate([[0], np.cumsum(sizes)])
         of_faces = {name: np.concatenate([np.asarray(blocks[at]) for at in at_faces]) for name, blocks in other.cell_data.items()}
         given["face_columns"] = columns.taken(of_faces, len(sizes))
+    at_others = set(range(len(other.cells))) - set(at_faces)
+    for name, blocks in other.cell_data.items():
+        columns.leave(name, [np.asarray(blocks[at]) for at in at_others])
     if lines:
         given["line_positions"] = np.concatenate(lines)
     if points:
@@ -273,7 +279,7 @@ def _from_pyvista(other: Any) -> Mesh:
     columns = _Columns(None, "polyhaul", ())
     given: dict[str, Any] = {}
     if other.GetStrips().GetNumberOfCells():
-        other = other.triangulate()
+        other = _without_strips(other)
     polygons, lines = other.GetPolys(), other.GetLines()
     face_count, line_count = polygons.GetNumberOfCells(), lines.GetNumberOfCells()
     if face_count:
@@ -286,10 +292,27 @@ def _from_pyvista(other: Any) -> Mesh:
     active = _active(other.GetPointData(), point_data)
     given |= _of_point_data(point_data, other.n_points, columns, active) | active
     # VTK numbers points and lines before polygons.
-    cell_data = {name: np.asarray(other.cell_data[name])[other.n_cells - face_count :] for name in other.cell_data}
-    given["face_columns"] = columns.taken(cell_data, face_count)
+    first_face = other.n_cells - face_count
+    cell_data = {name: np.asarray(other.cell_data[name]) for name in other.cell_data}
+    for name, values in cell_data.items():
+        columns.leave(name, [values[:first_face]])
+    given["face_columns"] = columns.taken({name: values[first_face:] for name, values in cell_data.items()}, face_count)
     columns.warn()
     return Mesh(np.asarray(other.points), **given)
+
+
+def _without_strips(data: Any) -> Any:
+    """Return a PolyData with triangles instead of polygons and strips.
+
+    PyVista's own ``triangulate`` drops lines and points.
+    """
+    import pyvista
+    from vtkmodules.vtkFiltersCore import vtkTriangleFilter
+
+    triangles = vtkTriangleFilter()
+    triangles.SetInputData(data)
+    triangles.Update()
+    return pyvista.wrap(triangles.GetOutput())
 
 
 def _active(fields: Any, data: dict[str, Array]) -> dict[str, Any]:
@@ -337,6 +360,10 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
             made.triangle[name] = tensor(np.array(values).reshape(len(values), -1))
     if mesh.normals is not None and mesh.normal_domain == "vertex":
         vertices.normals = tensor(np.array(mesh.normals))
+    elif mesh.normals is not None:
+        columns.dropped.append("normals that are not per vertex")
+    if mesh.uvs is not None and not mesh.face_count:
+        columns.dropped.append("uvs of points")
     if mesh.colors is not None:
         vertices.colors = tensor(np.ascontiguousarray(columns.opaque(mesh.colors)))
     for name, values in columns.of({} if legacy else mesh.vertex_columns).items():
@@ -456,6 +483,7 @@ def _joined(source: Mesh | Scene) -> Mesh:
         given[field] = {name: np.concatenate([other[name] for other in columns]) for name in shared}
         names = dict.fromkeys(name for other in columns for name in other)
         dropped += [f"the column {name!r} that only some objects have" for name in names if name not in shared]
+    dropped += [_FIELDS[field] for field in ("curves", "vertex_groups") if any(len(getattr(mesh, field)) for mesh in meshes)]
     _warn_dropped("a joined mesh", dropped)
     return Mesh(np.concatenate([mesh.positions for mesh in meshes]), **given)
 
@@ -493,6 +521,11 @@ class _Columns:
             else:
                 self.dropped.append(f"the array {name!r} of {values.dtype} and shape {values.shape}")
         return taken
+
+    def leave(self, name: str, values: list[Array]) -> None:
+        """Note that the values of an array for lines and points are dropped, unless they are zeros, which fill gaps."""
+        if any(part.size and (part.dtype.kind not in "fiub" or part.any()) for part in values):
+            self.dropped.append(f"the array {name!r} of lines and points")
 
     def opaque(self, colors: Array) -> Array:
         """Return colors without alpha."""
@@ -548,7 +581,7 @@ def _cells(cells: Any) -> tuple[Array, Array]:
 def _of_point_data(data: Any, count: int, columns: _Columns, known: Collection[str] = ()) -> dict[str, Any]:
     """Return the constructor arguments for arrays per point, detected by name and shape.
 
-    Attributes in ``known`` are not detected.
+    Attributes in ``known`` are not detected. If several arrays fit, all but the first are columns.
     """
     given: dict[str, Any] = {}
     others: dict[str, Array] = {}
@@ -557,11 +590,12 @@ def _of_point_data(data: Any, count: int, columns: _Columns, known: Collection[s
         lower_name = name.lower().rsplit(":", 1)[-1]
         is_rows = values.dtype.kind in "fiu" and values.ndim == 2 and len(values) == count
         width = values.shape[1] if is_rows else 0
-        if lower_name in ("normals", "vn") and width == 3 and "normals" not in known:
+        taken = {*known, *given}
+        if lower_name in ("normals", "vn") and width == 3 and "normals" not in taken:
             given |= {"normals": values, "normal_domain": "vertex"}
-        elif lower_name in ("uvs", "uv", "vt", "tcoords", "texture coordinates") and width == 2 and "uvs" not in known:
+        elif lower_name in ("uvs", "uv", "vt", "tcoords", "texture coordinates") and width == 2 and "uvs" not in taken:
             given |= {"uvs": values, "uv_domain": "vertex"}
-        elif lower_name in ("colors", "rgb", "rgba") and width in (3, 4):
+        elif lower_name in ("colors", "rgb", "rgba") and width in (3, 4) and "colors" not in taken:
             given["colors"] = values / np.float32(255) if values.dtype == np.uint8 else values
         else:
             others[name] = values

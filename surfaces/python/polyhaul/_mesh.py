@@ -512,7 +512,7 @@ class Mesh(SurfaceMeasures):
             return np.asarray(column)[self.corner_positions]
         if name in self.face_columns:
             sizes: npt.NDArray[np.int64] = self.face_offsets[1:].astype(np.int64) - self.face_offsets[:-1]
-            return np.repeat(np.asarray(self.face_columns[name]), sizes)
+            return np.repeat(np.asarray(self.face_columns[name]), sizes, axis=0)
         raise KeyError(name)
 
     def equals(self, other: Mesh) -> bool:
@@ -736,7 +736,8 @@ class Mesh(SurfaceMeasures):
         if self._of_file:
             raise ValueError(f"cannot remove {name} of a mesh that was read: its objects are sections of them; {_INSTEAD[name]}")
         domain_name = "uv_domain" if name == "uvs" else "normal_domain"
-        self._set(**{name: None, domain_name: "indexed", "faces": self._faces_with(name, None)})
+        fields: dict[str, Any] = {name: None, domain_name: "indexed", "faces": self._faces_with(name, None)}
+        self._set(**fields | self._without_references(name))
 
     def _set_attribute(
         self,
@@ -768,12 +769,20 @@ class Mesh(SurfaceMeasures):
                 expected = f"{self.corner_count}, one per corner"
                 raise ValueError(f"{stream_name} has {len(indices)} values; expected {expected}")
         stored = chosen if rows.size else "indexed"
-        self._set(**{name: or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)})
+        fields: dict[str, Any] = {name: or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)}
+        self._set(**fields | self._without_references(name))
 
     def _faces_with(self, name: str, indices: Indices | None) -> Streams:
         """Return the face streams with new indices of UVs or normals."""
         offsets, positions, uvs, normals = self._faces
         return (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
+
+    def _without_references(self, name: str) -> dict[str, Any]:
+        """Return the fields that refer to rows of the old UVs or normals, without these references."""
+        offsets, positions, uvs, normals = self._data["lines"]
+        if name == "uvs":
+            return {"lines": (offsets, positions, None, normals), "uv_depths": None}
+        return {"lines": (offsets, positions, uvs, None)}
 
 
 _INSTEAD = {"uvs": "write it with export_uv=False", "normals": "write it with export_normals=False"}

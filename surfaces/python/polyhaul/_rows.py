@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from polyhaul import _options, _polyhaul
+from polyhaul import _arrays, _options, _polyhaul
 from polyhaul._option_types import WriteOptions
 from polyhaul._progress import Progress, reporter
 from polyhaul._report import Report, report_from_plain
@@ -244,8 +244,10 @@ def _fields(records: Any, prefix: str = "") -> Iterator[tuple[str, npt.NDArray[A
     """Yield all named columns of records, including nested fields."""
     if isinstance(records, Mapping):
         for name, values in records.items():
+            _arrays.check_mask(f"field {name!r}", values)
             yield from _field(name, np.asarray(values))
         return
+    _arrays.check_mask("records", records)
     if not isinstance(records, np.ndarray) or records.dtype.names is None:
         raise TypeError(f"records is of type {type(records).__name__}; expected a structured array, or a dict of columns")
     flat = records.reshape(-1)

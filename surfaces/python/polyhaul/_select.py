@@ -112,13 +112,16 @@ def select_faces(mesh: Mesh, faces: npt.ArrayLike | slice, used_only: bool) -> M
     depths = None
     for name, (domain_name, stream) in _STORED.items():
         domain = getattr(whole, domain_name)
+        if domain is None:
+            continue
         if domain in rows_of:
-            given |= {name: _rows(getattr(whole, name), rows_of[domain]), domain_name: domain}
-        elif domain is not None:
+            used = rows_of[domain]
+            given |= {name: _rows(getattr(whole, name), used), domain_name: domain}
+        else:
             indices = getattr(whole, stream)[corners]
             used, at = _kept(indices, len(getattr(whole, name)), True)
             given |= {name: getattr(whole, name)[used], stream: np.append(at, np.uint32(NONE))[np.minimum(indices, len(at))]}
-            depths = _rows(whole.uv_depths, used) if name == "uvs" else depths
+        depths = _rows(whole.uv_depths, used) if name == "uvs" else depths
     made = Mesh(**given)
     if depths is not None and len(depths):
         made._set(uv_depths=depths)

@@ -110,6 +110,7 @@ class Table:
             _, self._row_count, columns = _polyhaul.table_from_arrow(export())
             self._columns = columns_from_plain(columns)
         elif data is not None:
+            _arrays.check_mask("the table", data)
             self._columns, self._row_count = _columns_of(np.asarray(data), names)
 
     @property
@@ -510,6 +511,7 @@ def _even_offsets(count: int, length: int) -> Indices:
 
 def row_numbers(rows: npt.ArrayLike, count: int, what: str) -> npt.NDArray[np.int64]:
     """Return the row numbers, or other indices, that a mask or an index array selects."""
+    _arrays.check_mask(what, rows)
     array = np.asarray(rows)
     if array.ndim != 1:
         raise IndexError(f"the {what} have shape {array.shape}; expected one dimension: a mask, or indices")
@@ -519,9 +521,10 @@ def row_numbers(rows: npt.ArrayLike, count: int, what: str) -> npt.NDArray[np.in
         return np.flatnonzero(array).astype(np.int64, copy=False)
     if array.dtype.kind not in "iu" and array.size:
         raise IndexError(f"the {what} have dtype {array.dtype}; expected a mask (bool), or indices (integers)")
+    # Before the conversion, which wraps large uint64 around to negative indices.
+    if array.size and not -count <= int(array.min()) <= int(array.max()) < count:
+        raise IndexError(f"the {what} range from {array.min()} to {array.max()}, but there are {count}")
     at = np.ascontiguousarray(array, dtype=np.int64)
-    if at.size and not -count <= at.min() <= at.max() < count:
-        raise IndexError(f"the {what} range from {at.min()} to {at.max()}, but there are {count}")
     return np.where(at < 0, at + count, at) if at.size and at.min() < 0 else at
 
 

@@ -96,6 +96,8 @@ def import_texture(
     settings = [("quality", str(quality)), ("mips", str(mips))]
     settings += _given(encoding=encoding, normal_map=normal_map, color_space=color_space)
     cutoff = None if alpha_cutoff is None else float(alpha_cutoff)
+    if cutoff is not None and not 0 <= cutoff <= 1:
+        raise ValueError(f"alpha_cutoff is {alpha_cutoff!r}; expected a number from 0 to 1")
     native = _options.read_options(options, from_format)
     writing = _options.write_options(
         {

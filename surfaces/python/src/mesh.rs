@@ -8,6 +8,7 @@ use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGr
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::borrow::Cow;
 use std::collections::TryReserveError;
 
 /// A mesh of the library, which never changes unless Python may write to its arrays. The arrays are shared, so views of
@@ -16,6 +17,8 @@ use std::collections::TryReserveError;
 pub(crate) struct NativeMesh {
     mesh: Mesh,
     is_writable: bool,
+    /// Whether Python may change `exact_positions`, to which `positions` must be the nearest floats.
+    has_open_doubles: bool,
 }
 
 /// Runs `$body` with `$array` as each array of a mesh in turn, except columns.
@@ -40,7 +43,8 @@ impl NativeMesh {
     /// Creates a mesh from arrays as returned by [`NativeMesh::arrays`].
     #[new]
     fn from_arrays(arrays: MeshIn) -> PyResult<NativeMesh> {
-        arrays.mesh().map(NativeMesh::of_python)
+        let has_open_doubles = arrays.exact_positions.as_ref().is_some_and(|exact| !exact.is_read_only());
+        Ok(NativeMesh { has_open_doubles, ..NativeMesh::of_python(arrays.mesh()?) })
     }
 
     /// Creates a mesh from a user's arguments, if all of them can be used unchanged.
@@ -64,14 +68,14 @@ impl NativeMesh {
 impl NativeMesh {
     /// Wraps a mesh whose arrays are in Python's memory.
     fn of_python(mesh: Mesh) -> NativeMesh {
-        NativeMesh { mesh, is_writable: false }
+        NativeMesh { mesh, is_writable: false, has_open_doubles: false }
     }
 
     /// Wraps a mesh of the library whose arrays Python may change, except columns, which stay read-only.
     pub(crate) fn writable(mut mesh: Mesh) -> PyResult<NativeMesh> {
         // Borrowed memory is copied, since Python must own what it may change.
         own(&mut mesh).map_err(|_| PyMemoryError::new_err("out of memory for writable arrays"))?;
-        Ok(NativeMesh { is_writable: true, ..NativeMesh::new(mesh) })
+        Ok(NativeMesh { is_writable: true, has_open_doubles: true, ..NativeMesh::new(mesh) })
     }
 
     /// Wraps a mesh of the library, whose arrays become shared without moving.
@@ -79,16 +83,26 @@ impl NativeMesh {
         each_array!(mesh, array => array.share());
         tables::share(&mut mesh.vertex_columns);
         tables::share(&mut mesh.face_columns);
-        NativeMesh { mesh, is_writable: false }
+        NativeMesh { mesh, is_writable: false, has_open_doubles: false }
     }
 
     pub(crate) fn as_mesh(&self) -> &Mesh {
         &self.mesh
     }
 
+    /// The mesh, with positions in single precision that follow changes of the doubles by Python.
+    pub(crate) fn current(&self) -> Cow<'_, Mesh> {
+        if !self.has_open_doubles || self.mesh.exact_positions.is_empty() {
+            return Cow::Borrowed(&self.mesh);
+        }
+        let nearest = |position: &[f64; 3]| position.map(|value| value as f32);
+        let positions: Vec<[f32; 3]> = self.mesh.exact_positions.iter().map(nearest).collect();
+        Cow::Owned(Mesh { positions: positions.into(), ..self.mesh.clone() })
+    }
+
     /// Clones the mesh for the library; the arrays are shared.
     pub(crate) fn mesh(&self) -> Mesh {
-        self.mesh.clone()
+        self.current().into_owned()
     }
 }
 

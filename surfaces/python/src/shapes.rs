@@ -22,7 +22,7 @@ pub(crate) fn mesh_section(
     used_only: bool,
 ) -> PyResult<NativeMesh> {
     let which = if used_only { SectionPositions::Used } else { SectionPositions::Own };
-    let mesh = mesh.as_mesh();
+    let mesh = mesh.current();
     let start = Counts::from_array(start);
     let end = Counts::from_array(end);
     // Not a job: there may be a hundred thousand sections of a few microseconds each.

@@ -36,6 +36,15 @@ def counts(result: dict[str, Any]) -> tuple[int, int, int, int]:
     return result["converted"], result["failed"], result["skipped"], result["skipped_failed"]
 
 
+def test_options_that_are_on_can_be_switched_off(tmp_path: Path) -> None:
+    source = tmp_path / "a.obj"
+    source.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1\n")
+    polyhaul.batch(source, tmp_path / "with", to="ply", recursive=False)
+    polyhaul.batch(source, tmp_path / "without", to="ply", uv=False)
+    assert polyhaul.read(tmp_path / "with/a.ply").meshes[0].uvs is not None
+    assert polyhaul.read(tmp_path / "without/a.ply").meshes[0].uvs is None
+
+
 def test_assets_are_converted_once(tmp_path: Path) -> None:
     library, out = make_library(tmp_path / "in", 20), tmp_path / "out"
     words = [library, "-o", out, "--to", "ply", "--recursive", "--full-names"]

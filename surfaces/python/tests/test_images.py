@@ -201,7 +201,7 @@ def test_textures_are_imported(name: str, tmp_path: Path) -> None:
 
 WRONG_SETTINGS = [
     {"encoding": "bc9"}, {"encoding": 5}, {"quality": "most"}, {"quality": None}, {"mips": "cubic"}, {"mips": None},
-    {"mips": True}, {"color_space": "gamma"}, {"format": "png"},
+    {"mips": True}, {"color_space": "gamma"}, {"format": "png"}, {"alpha_cutoff": 50}, {"alpha_cutoff": np.nan},
 ]  # fmt: skip
 
 

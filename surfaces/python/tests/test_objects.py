@@ -185,6 +185,9 @@ def test_meshes_and_tables_are_compared() -> None:
     for changes in ({"positions": np.eye(3)}, {"materials": ["blue"]}, {"vertex_columns": {"a": [1.0, 2, 3]}}, {"smooth": True}):
         assert not mesh.equals(mesh.replace(**changes))
     assert read().meshes[0].equals(read().meshes[0])
+    # Arrays that can be used as they are take another path than lists.
+    assert polyhaul.Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], np.uint32)).equals(TRIANGLE)
+    assert TRIANGLE.equals(polyhaul.Mesh([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2]]))
     table = polyhaul.Table({"x": [1, np.nan], "y": [1, 2]})
     assert table.equals(copy.deepcopy(table)) and table.equals(polyhaul.Table(table))
     for other in (table[["y", "x"]], table[:1], polyhaul.Table({"x": [1, 2], "y": [1, 2]}), polyhaul.Table()):
@@ -209,9 +212,14 @@ def test_faces_of_any_size_are_a_list() -> None:
 
 def test_masked_values_are_refused() -> None:
     masked = np.ma.masked_array(np.eye(3, dtype=np.float32), mask=np.eye(3, dtype=bool))
+    records = np.ma.masked_array(np.zeros(2, [("x", "f4")]), mask=[(False,), (True,)])
     for make in (
         lambda: polyhaul.Mesh(masked), lambda: polyhaul.Mesh(np.eye(3), colors=masked),
         lambda: polyhaul.Table({"x": masked[0]}), lambda: polyhaul.Mesh(np.eye(3), vertex_columns={"a": masked[0]}),
+        lambda: polyhaul.Table(masked), lambda: polyhaul.Table(records),
+        lambda: polyhaul.Mesh(np.eye(3), vertex_groups=(["a", "b", "c"], masked)),
+        lambda: polyhaul.write_image(masked, io.BytesIO(), format="exr"),
+        lambda: polyhaul.format_rows("{x}", {"x": masked[0]}), lambda: polyhaul.format_rows("{x}", records),
     ):
         with pytest.raises(ValueError, match="masked values; fill them first"):
             make()

@@ -36,6 +36,8 @@ def test_values_per_corner_of_every_domain() -> None:
     np.testing.assert_array_equal(normals, np.repeat(mesh.normals, 4, axis=0))
     np.testing.assert_array_equal(mesh.per_corner("heat"), mesh.corner_positions)
     np.testing.assert_array_equal(mesh.per_corner("region"), [7] * 4 + [9] * 4)
+    triangle = polyhaul.Mesh(np.eye(3), [[0, 1, 2]], face_columns={"pair": [[7, 9]]})
+    np.testing.assert_array_equal(triangle.per_corner("pair"), [[7, 9]] * 3)
     assert mesh.per_corner("colors") is None
     uvs[:] = 0  # it is the caller's
     with pytest.raises(KeyError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import pickle
 from pathlib import Path
 
@@ -71,6 +72,29 @@ def test_positions_are_set_in_either_precision() -> None:
     assert mesh.positions.dtype == np.float32
     mesh.positions = EXPECTED + 0.25
     np.testing.assert_array_equal(mesh.positions, EXPECTED + 0.25)
+
+
+def test_an_array_of_doubles_may_change_later() -> None:
+    given = EXPECTED.copy()
+    mesh = polyhaul.Mesh(given, [[0, 1, 2]])
+    given += 1000
+    np.testing.assert_array_equal(mesh.positions, EXPECTED)
+    assert np.shares_memory(mesh.replace(smooth=True).positions, mesh.positions)
+
+
+@pytest.mark.parametrize("has_colors", [False, True])
+def test_doubles_that_are_changed_in_place_are_written(has_colors: bool) -> None:
+    scene = polyhaul.read(OBJ.encode(), format="obj", writable=True)
+    mesh = scene.meshes[0]
+    if has_colors:
+        mesh.colors = np.ones((3, 3))  # after a change, the native mesh is made of Python's arrays
+    positions = mesh.positions
+    assert positions.dtype == np.float64
+    positions -= EXPECTED[0]
+    file = io.BytesIO()
+    polyhaul.write(scene, file, format="stl")  # which stores floats
+    written = polyhaul.read(file.getvalue(), format="stl").meshes[0].positions
+    np.testing.assert_array_equal(written, (EXPECTED - EXPECTED[0]).astype(np.float32))
 
 
 def test_operations_keep_doubles() -> None:

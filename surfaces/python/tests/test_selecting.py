@@ -205,6 +205,17 @@ def test_what_some_meshes_lack_is_filled_and_said() -> None:
         polyhaul.concatenate([plain, polyhaul.Mesh(POSITIONS)])
 
 
+def test_values_that_change_where_they_are_joined_are_said() -> None:
+    large = polyhaul.Mesh(POSITIONS, vertex_columns={"id": np.full(8, 2**53 + 1)})
+    floats = polyhaul.Mesh(POSITIONS, vertex_columns={"id": np.zeros(8)})
+    with pytest.warns(polyhaul.PolyhaulWarning, match="'id' has integers in 1 of 2 meshes that are rounded to float64"):
+        polyhaul.concatenate([large, floats])
+    cloud = polyhaul.Mesh(POSITIONS, normals=POSITIONS, normal_domain="vertex")
+    triangle = polyhaul.Mesh(POSITIONS, [[0, 1, 2]], normals=POSITIONS[:3])
+    with pytest.warns(polyhaul.PolyhaulWarning, match="normals of points in 1 of 2 meshes"):
+        polyhaul.concatenate([cloud, triangle])
+
+
 def test_lines_points_and_curves_are_joined() -> None:
     curve = polyhaul.Curve(2, (0, 1), control_points=[0, 1, 2], knots=[0, 0, 0, 1, 1, 1])
     one = polyhaul.Mesh(POSITIONS, line_positions=[[0, 1], [2, 3]], points=[7], curves=[curve])
@@ -216,6 +227,20 @@ def test_lines_points_and_curves_are_joined() -> None:
     assert both.line_uvs is not None and both.line_uvs.tolist() == [0, 1, 2, 3]
     assert both.uv_depths is not None and both.uv_depths.tolist() == [1, 2, 1, 2]
     assert both.groups == ("a",) and both.face_groups is not None and both.face_groups.tolist() == [0, 0]
+
+
+def test_third_coordinates_and_uvs_of_lines_follow_their_uvs() -> None:
+    text = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0 1\nvt 1 0 2\nl 1/1 2/2\nf 1/1 2/2 3/1\n"
+    file = polyhaul.read(text, format="obj").meshes[0]
+    picked = file.weld().select_faces([0])
+    assert picked.uv_domain == "vertex" and picked.uv_depths is not None and picked.uv_depths.tolist() == [1, 2, 1]
+    cleared, replaced = file.triangulate(), file.triangulate()
+    assert cleared.uv_depths is not None and cleared.line_uvs is not None
+    cleared.uvs = None
+    replaced.set_uvs(np.zeros((3, 2)), "corner")
+    for mesh in (cleared, replaced):
+        assert mesh.uv_depths is None and mesh.line_uvs is None
+        polyhaul.write(mesh, io.BytesIO(), format="obj")
 
 
 def test_empty_slots_stay_empty_where_they_are_joined() -> None:

@@ -115,7 +115,10 @@ def test_slices_are_those_of_numpy(rows: slice) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "message"),
-    [([4], "from 4 to 4, but there are 4"), ([-5], "there are 4"), ([True], "1 values for 4 rows"), ([0.5], "float64"), ([[0]], "shape")],
+    [
+        ([4], "from 4 to 4, but there are 4"), ([-5], "there are 4"), ([True], "1 values for 4 rows"), ([0.5], "float64"), ([[0]], "shape"),
+        (np.array([2**64 - 1], np.uint64), "from 18446744073709551615"),
+    ],
 )
 def test_rows_that_are_not_there(rows: Any, message: str) -> None:
     with pytest.raises(IndexError, match=message):

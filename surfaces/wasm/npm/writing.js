@@ -127,7 +127,16 @@ function put(arrays, Type, values, width) {
   const length = values?.length;
   if (typeof length !== 'number') throw new TypeError(`polyhaul: expected an array of numbers, found \`${values}\``);
   if (length % width !== 0) throw new TypeError(`polyhaul: expected a multiple of ${width} numbers, found ${length}`);
-  return push(arrays, values instanceof Type ? values : Type.from(values), width);
+  if (values instanceof Type) return push(arrays, values, width);
+  const converted = Type.from(values);
+  if (Type === Uint32Array) requireSame(converted, values);
+  return push(arrays, converted, width);
+}
+
+/** Fails if an index changed when it was converted to 32 bits, except -1, which stands for none. */
+function requireSame(indices, values) {
+  const at = indices.findIndex((index, at) => index !== values[at] && values[at] !== -1);
+  if (at >= 0) throw new TypeError(`polyhaul: expected indices from 0 to 4294967295, found \`${values[at]}\``);
 }
 
 function push(arrays, array, width) {

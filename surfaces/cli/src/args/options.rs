@@ -374,8 +374,9 @@ fn shown(name: &str) -> &str {
 pub fn limit(text: &str) -> std::result::Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=N")?;
     let name = format!("{}.{}", Limits::GROUP, name.replace('-', "_"));
-    match Limits::default().set(&name, value) {
-        Ok(()) if value.trim_start_matches('0').is_empty() => Err("expected more than 0".into()),
+    let mut limits = Limits::default();
+    match limits.set(&name, value) {
+        Ok(()) if limits.get(&name).as_deref() == Some("0") => Err("expected more than 0".into()),
         Ok(()) => Ok((name, value.to_owned())),
         Err(error) => Err(error.reason.unwrap_or_else(|| format!("expected one of the limits {}", limit_names()))),
     }
@@ -447,6 +448,6 @@ mod tests {
         let change = limit("line-bytes=1KiB").unwrap();
         assert_eq!(limits(&[change]), Limits::default().with_line_bytes(1024));
         assert!(limit("lines=1").unwrap_err().contains("line_bytes"));
-        assert!(limit("elements=0").is_err() && limit("elements").is_err());
+        assert!(limit("elements=0").is_err() && limit("elements=0KB").is_err() && limit("elements").is_err());
     }
 }

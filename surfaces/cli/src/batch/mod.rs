@@ -48,7 +48,7 @@ const PYTHON: &str = "POLYHAUL_PYTHON";
 /// Environment variable that requests lines `progress DONE TOTAL` on standard error; set by the Python package.
 const PROGRESS: &str = "POLYHAUL_PROGRESS";
 /// Options that do not affect the outputs. If any other option changes, the assets are converted again.
-const EXECUTION_OPTIONS: [&str; 26] = [
+const EXECUTION_OPTIONS: [&str; 30] = [
     "inputs",
     "output",
     "job",
@@ -69,6 +69,10 @@ const EXECUTION_OPTIONS: [&str; 26] = [
     "threads",
     "memory_limit",
     "spill_folder",
+    "read_rate",
+    "write_rate",
+    "read_latency",
+    "write_latency",
     "json",
     "quiet",
     "verbose",
@@ -186,6 +190,10 @@ fn usage(message: impl Into<String>, hint: &str) -> Error {
 /// Plans and runs the conversion of a library.
 fn convert_library(session: &Session, args: &BatchArgs) -> Result<u8> {
     let output = args.output.as_deref().unwrap_or(Path::new("."));
+    // `with_job` replaced the first job file. An option that it left would have no effect.
+    if let Some(job) = &args.job {
+        return Err(usage(format!("the job file `{}` was not read", place::shown(job)), "use `--job` only once"));
+    }
     let Some(to) = args.style.to else {
         return Err(usage("the output format is missing", "use `--to FORMAT`, or `to` in the job file"));
     };

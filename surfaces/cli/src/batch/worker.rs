@@ -114,9 +114,13 @@ impl Worker<'_> {
         let mut report = if to.is_texture() && !is_texture {
             let options = TextureOptions::default()
                 .with_format(Some(to))
-                .with_durable(args.style.write.is_given("durable"))
+                .with_image(write.image.clone())
+                .with_durable(write.durable)
                 .with_hash(true);
             let options = options
+                .with_from(read.format)
+                .with_limits(read.limits)
+                .with_on_error(read.on_error)
                 .with_strict(session.everywhere.strict)
                 .with_allow(session.everywhere.allowed())
                 .with_run(run.clone());

@@ -57,7 +57,8 @@ fn a_run_says_which_options_changed() {
     let batch = |more: &[&str]| run(&[&["batch", &library, "-o", &out, "--to", "ply"][..], more].concat()).expect(0);
     assert!(!batch(&["--digits", "3", "--ascii"]).stderr.contains("note: "));
     // Options that do not affect the outputs are not reported.
-    let again = batch(&["--digits", "3", "--ascii", "-j", "1", "--workers", "1", "--recursive"]).stderr;
+    let of_run = ["-j", "1", "--workers", "1", "--recursive", "--read-rate", "9GB/s"];
+    let again = batch(&[&["--digits", "3", "--ascii"][..], &of_run].concat()).stderr;
     assert!(again.contains("1 already done") && !again.contains("note: "), "{again}");
     let changed = batch(&["--digits", "4", "--compress", "gzip"]).stderr;
     let words = "note: 1 asset had other options: no --ascii, --compression gzip (was not set), --digits 4 (was 3)\n";
@@ -167,12 +168,22 @@ fn gltf_and_textures_are_named_after_the_format() {
         names.sort();
         assert_eq!(names, files, "{to}");
     }
+    // Limits and write options apply to textures too.
+    let out = folder.path("limited");
+    run(&["batch", &library, "-o", &out, "--to", "dds", "--limit", "pixels=15"]).expect(1);
+    assert!(!Path::new(&folder.path("limited/i.dds")).exists());
+    run(&["batch", &library, "-o", &folder.path("plain"), "--to", "ktx2", "--zstd-level", "0"]).expect(0);
+    let read = |name: &str| std::fs::read(folder.path(name)).unwrap();
+    assert_ne!(read("plain/i.ktx2"), read("ktx2/i.ktx2"));
 }
 
 #[test]
 fn mistakes_are_explained() {
     let folder = Folder::new("batch-mistakes");
     let asset = folder.file("a.obj", TRIANGLE);
+    let jobs = [folder.file("ply.toml", "to = 'ply'\n"), folder.file("digits.toml", "digits = 3\n")];
+    let twice = run(&["batch", &asset, "-o", &folder.path("out"), "--job", &jobs[0], "--job", &jobs[1]]).expect(2);
+    assert!(twice.stderr.contains("digits.toml` was not read"), "{}", twice.stderr);
     let out = folder.path("out");
     for (args, words) in [
         (&["batch", &asset, "-o", &out][..], "the output format is missing"),

@@ -106,6 +106,9 @@ fn members_of_archives_are_inputs_of_info_validate_and_check() {
     }
     let checked = run(&["check", &zip, "--json"]).expect(2).json();
     assert_eq!(checked["files"].as_array().unwrap().len(), 4, "an image has no surface");
+    // An archive of images only is not reported as clean.
+    std::fs::write(&zip, zip_of(&[("a.png", b"x"), ("b.png", b"x")])).unwrap();
+    assert!(run(&["check", &zip]).expect(2).stderr.contains("no files found"));
     // Reading the archive selects its only scene, which then has the archive's name.
     std::fs::write(&zip, zip_of(&stored[..3])).unwrap();
     assert_eq!(run(&["info", &zip, "--json"]).expect(0).json()["files"].as_array().unwrap().len(), 2);

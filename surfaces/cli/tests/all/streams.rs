@@ -109,6 +109,14 @@ fn a_full_disk_is_an_error() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(1) && stderr.starts_with("error: "), "{args:?} {stderr}");
     }
+    // For these, 1 would mean that the files differ or have faults.
+    let folder = Folder::new("streams-full");
+    let scene = folder.file("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    for args in [&["diff", "--json", &scene, &scene][..], &["check", "--json", "--allow-open", &scene]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = command().args(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?} {output:?}");
+    }
 }
 
 /// Holds on every system, even for input with other line endings.

@@ -118,6 +118,8 @@ test('what cannot be written is an error', async () => {
     undefined,
     { positions: [1, 2] },
     { positions, indices: [0, 1] },
+    { positions, indices: [0, 1, 2 ** 32 + 2] },
+    { positions, indices: Float64Array.of(0, 1.5, 2) },
     { positions, uvs: [1, 2] },
     { positions, indices: [0, 1, 2], normals: [0, 0, 1], normalDomain: 'face' },
     { positions, colors: [1] },
