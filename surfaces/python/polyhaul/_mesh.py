@@ -736,8 +736,7 @@ class Mesh(SurfaceMeasures):
         if self._of_file:
             raise ValueError(f"cannot remove {name} of a mesh that was read: its objects are sections of them; {_INSTEAD[name]}")
         domain_name = "uv_domain" if name == "uvs" else "normal_domain"
-        fields: dict[str, Any] = {name: None, domain_name: "indexed", "faces": self._faces_with(name, None)}
-        self._set(**fields | self._without_references(name))
+        self._set(**{name: None, domain_name: "indexed", **self._streams_with(name, None)})
 
     def _set_attribute(
         self,
@@ -769,20 +768,16 @@ class Mesh(SurfaceMeasures):
                 expected = f"{self.corner_count}, one per corner"
                 raise ValueError(f"{stream_name} has {len(indices)} values; expected {expected}")
         stored = chosen if rows.size else "indexed"
-        fields: dict[str, Any] = {name: or_none(rows), domain_name: stored, "faces": self._faces_with(name, indices)}
-        self._set(**fields | self._without_references(name))
+        self._set(**{name: or_none(rows), domain_name: stored, **self._streams_with(name, indices)})
 
-    def _faces_with(self, name: str, indices: Indices | None) -> Streams:
-        """Return the face streams with new indices of UVs or normals."""
+    def _streams_with(self, name: str, indices: Indices | None) -> dict[str, Any]:
+        """Return fields with new face indices of UVs or normals, and without other references to the old rows."""
         offsets, positions, uvs, normals = self._faces
-        return (offsets, positions, indices, normals) if name == "uvs" else (offsets, positions, uvs, indices)
-
-    def _without_references(self, name: str) -> dict[str, Any]:
-        """Return the fields that refer to rows of the old UVs or normals, without these references."""
-        offsets, positions, uvs, normals = self._data["lines"]
+        at, ends, line_uvs, line_normals = self._data["lines"]
         if name == "uvs":
-            return {"lines": (offsets, positions, None, normals), "uv_depths": None}
-        return {"lines": (offsets, positions, uvs, None)}
+            faces = (offsets, positions, indices, normals)
+            return {"faces": faces, "lines": (at, ends, None, line_normals), "uv_depths": None}
+        return {"faces": (offsets, positions, uvs, indices), "lines": (at, ends, line_uvs, None)}
 
 
 _INSTEAD = {"uvs": "write it with export_uv=False", "normals": "write it with export_normals=False"}

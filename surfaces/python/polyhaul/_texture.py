@@ -52,8 +52,7 @@ def import_texture(
     zstd_level: int | None = 3,
     from_format: FormatName | None = None,
     format: ContainerName | None = None,
-    write_rate: Rate | None = None, write_latency: float | None = None,
-    durable: bool = False,
+    write_rate: Rate | None = None, write_latency: float | None = None, durable: bool = False,
     progress: Progress | bool | None = None,
     **options: Unpack[ReadOptions],
 ) -> ImportedTexture:

@@ -352,8 +352,10 @@ mod tests {
 
     #[test]
     fn sheen_and_filters_that_mtl_lacks_are_counted() {
-        let sheen = |color: [f32; 3], roughness: f32| json!({"extensions": {"KHR_materials_sheen":
-            {"sheenColorFactor": color, "sheenRoughnessFactor": roughness}}});
+        let sheen = |color: [f32; 3], roughness: f32| {
+            json!({"extensions": {"KHR_materials_sheen":
+            {"sheenColorFactor": color, "sheenRoughnessFactor": roughness}}})
+        };
         let (_, warnings) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0, "sampler": 0},
                 {"source": 0, "sampler": 1}],
             "samplers": [{"magFilter": 9728}, {"magFilter": 9729, "minFilter": 9728}],

@@ -76,7 +76,8 @@ fn layers_of_16_bits_say_whether_there_is_alpha() {
         (-1_i16, (Channels::Rgba, Samples::U16([1, 3, 5, 7, 2, 4, 6, 8].into()))),
         (1, (Channels::Rgb, Samples::U16([1, 3, 5, 2, 4, 6].into()))),
     ] {
-        let blocks = [&[0_u8; 8][..], b"8BIMMt16\0\0\0\0", b"8BIMLr16\0\0\0\x04", &layers.to_be_bytes(), &[7; 2]].concat();
+        let blocks =
+            [&[0_u8; 8][..], b"8BIMMt16\0\0\0\0", b"8BIMLr16\0\0\0\x04", &layers.to_be_bytes(), &[7; 2]].concat();
         let section = [&(blocks.len() as u32).to_be_bytes()[..], &blocks].concat();
         let mut bytes = document(3, 16, 4, &[], 0, 0, &pixels);
         bytes.splice(37..49, section);
