@@ -22,7 +22,7 @@ impl ClipCorner {
     fn new(camera: &Camera, position: Vector) -> ClipCorner {
         let [right, up, forward] = camera.seen_wide(position);
         let [across, down] = camera.reach().map(|reach| BESIDE * reach * forward);
-        // Slightly beyond the near plane, so that rounding the cut to floats cannot put it in front of the plane.
+        // Slightly beyond the near plane, so that rounding the cut to floats puts it in front of the plane less often.
         let near = forward - 1.001 * camera.nearest();
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }

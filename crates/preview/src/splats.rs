@@ -368,7 +368,7 @@ fn exponential(power: f32) -> f32 {
     let part = (twos - whole) * std::f32::consts::LN_2;
     let sum = 1.0
         + part * (1.0 + part * (0.5 + part * (1.0 / 6.0 + part * (1.0 / 24.0 + part * (1.0 / 120.0 + part / 720.0)))));
-    // The sum has the biased exponent in its lowest bits, as in `batch`; the shift drops the other bits.
+    // Adding `ROUNDING` moves the biased exponent to the lowest bits, as in `batch`; the shift drops the other bits.
     let exponent = (whole + (ROUNDING + 127.0)).to_bits() << 23;
     sum * f32::from_bits(exponent)
 }

@@ -96,7 +96,8 @@ impl ReadWindow {
                 let count = bytes.len().min(out.len());
                 out[..count].copy_from_slice(&bytes[..count]);
                 part.taken += count as u64;
-                // A part beyond `ahead` was fetched individually, and says nothing about the order of the reads.
+                // A part beyond `ahead` was fetched individually, or before `ahead` moved back. It says nothing about
+                // the order of the current reads.
                 let is_in_order = part.range.end <= self.ahead;
                 if part.taken >= part.range.end - part.range.start {
                     self.parts.swap_remove(index);

@@ -65,7 +65,8 @@ impl<'t> ParsePiece<'t, '_> {
             let is_named = |declaration: &Declaration| {
                 declaration.values == kind && self.parsed.names.get(declaration.name) == name
             };
-            // If a name is repeated, the last parameter counts, as in `Parameters::get`.
+            // If a name is repeated, the last parameter of this kind counts. `Parameters::get` returns the last of any
+            // kind.
             let mut latest_first = of_shape.iter().rev();
             latest_first.find(|parameter| declarations.get(parameter.declaration as usize).is_some_and(is_named))
         };

@@ -237,7 +237,7 @@ impl Clipper {
             return self.nearby.any_in(&triangle, &mut self.looks_left, blocks);
         }
         let mut rest = self.few;
-        // Without a budget, no corner blocks an ear any more, so that the polygon is still cut to the end.
+        // Once the budget is used up, no corner blocks an ear any more: the rest of the polygon is cut untested.
         let Some(left) = self.looks_left.checked_sub(rest.count_ones().into()) else {
             self.looks_left = 0;
             return false;

@@ -93,7 +93,7 @@ impl ChunkJob for HdrJob<'_> {
         let missing = (slot.rows.len() * row_bytes + SLACK).saturating_sub(slot.planes.len());
         slot.planes.try_reserve_exact(missing).map_err(|_| Error::memory("rows"))?;
         slot.planes.resize(slot.planes.len() + missing, 0);
-        // Under a lock, because the packed size of a row is known only after it has been unpacked.
+        // Not in `parse`, which runs in parallel: the packed size of a row is known only after it has been unpacked.
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         for place in 0..slot.rows.len() {
             // The slack after a row overlaps the next row, which is unpacked later.

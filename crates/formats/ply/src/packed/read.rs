@@ -243,7 +243,7 @@ fn quaternion(packed: u32) -> [f32; 4] {
     let largest = (packed >> 30) as usize;
     let others = [20, 10, 0].map(|shift| (part(packed >> shift, 10) - 0.5) * 2.0 * LARGEST_OTHER);
     let square: f32 = others.iter().map(|part| part * part).sum();
-    // Quantized components may be a little too large, so that their squares add up to more than 1.
+    // In a damaged file, the squares may add up to more than 1. They cannot if the missing component is the largest.
     let mut quaternion = [(1.0 - square).max(0.0).sqrt(); 4];
     let places = (0..4).filter(|place| *place != largest);
     places.zip(others).for_each(|(place, part)| quaternion[place] = part);
