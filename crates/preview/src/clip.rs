@@ -7,6 +7,9 @@ use polyhaul_geometry::linear::{Vector, add, scale, subtract, wide};
 
 /// Maximum distance of clipped corners from the picture's center, as a multiple of half the picture's size.
 const BESIDE: f64 = 32.0;
+/// Distance that rounding a position near the camera to floats, and projecting it, can move it forward, as a fraction of
+/// its largest coordinate: 32 times the spacing of floats.
+const ROUNDING: f64 = 4e-6;
 /// Maximum corner count of a triangle clipped by five planes.
 /// Each plane adds at most one corner.
 const MAX_CORNERS: usize = 8;
@@ -22,8 +25,10 @@ impl ClipCorner {
     fn new(camera: &Camera, position: Vector) -> ClipCorner {
         let [right, up, forward] = camera.seen_wide(position);
         let [across, down] = camera.reach().map(|reach| BESIDE * reach * forward);
-        // Slightly beyond the near plane, so that rounding the cut to floats puts it in front of the plane less often.
-        let near = forward - 1.001 * camera.nearest();
+        // Beyond the near plane by more than rounding the cut to floats moves it: a corner in front of the plane would
+        // discard its triangle.
+        let farthest = camera.eye().into_iter().fold(0.0, |most: f64, part| most.max(part.abs()));
+        let near = forward - 1.001 * camera.nearest() - ROUNDING * farthest;
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }
 
@@ -119,6 +124,26 @@ mod tests {
         assert!(count([[-1e6, -1.0, 1e6], [1e6, -1.0, 1e6], [0.0, -1.0, -1e6]]) >= 2);
         assert_eq!(count([[f32::NAN, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0);
         assert_eq!(count([[f32::INFINITY, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), 0);
+    }
+
+    #[test]
+    fn cuts_are_beyond_the_near_plane_far_from_the_origin() {
+        let axes = [[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.8, 0.0, 0.6]];
+        for eye in [[0.0; 3], [12.0, 5.0, 8.0], [5030.0, 46.0, 8.0]] {
+            let camera = Camera::from_scene(&SceneCamera { axes, eye, tangent: 1.0 }, 1e-4, [100, 100]).reversed(1e-4);
+            let mut count = 0;
+            for number in 0..500_u32 {
+                // Triangles around the camera.
+                let part = |at: u32| f64::from((number * 7919 + at * 104_729) % 1000) / 10.0 - 50.0;
+                let corner = |at: u32| [0, 1, 2].map(|axis: usize| (eye[axis] + part(at * 3 + axis as u32)) as f32);
+                triangle(&camera, [0, 1, 2].map(corner), |left| {
+                    count += 1;
+                    let depths = left.map(|corner| camera.project(corner)[2]);
+                    assert!(depths.iter().all(|depth| *depth > 0.0 && *depth <= 1.0), "{eye:?}: {depths:?}");
+                });
+            }
+            assert!(count > 100, "{count}");
+        }
     }
 
     #[test]
