@@ -133,16 +133,18 @@ mod tests {
             let camera = Camera::from_scene(&SceneCamera { axes, eye, tangent: 1.0 }, 1e-4, [100, 100]).reversed(1e-4);
             let mut count = 0;
             for number in 0..500_u32 {
-                // Triangles around the camera.
+                // Triangles whose center is at the camera.
                 let part = |at: u32| f64::from((number * 7919 + at * 104_729) % 1000) / 10.0 - 50.0;
-                let corner = |at: u32| [0, 1, 2].map(|axis: usize| (eye[axis] + part(at * 3 + axis as u32)) as f32);
-                triangle(&camera, [0, 1, 2].map(corner), |left| {
+                let [first, second] = [0, 1].map(|at| [0, 1, 2].map(|axis| part(at * 3 + axis)));
+                let offsets = [first, second, scale(add(first, second), -1.0)];
+                let corners = offsets.map(|offset| add(eye, offset).map(|value| value as f32));
+                triangle(&camera, corners, |left| {
                     count += 1;
                     let depths = left.map(|corner| camera.project(corner)[2]);
                     assert!(depths.iter().all(|depth| *depth > 0.0 && *depth <= 1.0), "{eye:?}: {depths:?}");
                 });
             }
-            assert!(count > 100, "{count}");
+            assert!(count > 200, "{count}");
         }
     }
 
