@@ -124,8 +124,9 @@ fn round_columns(columns: &mut [Column]) -> Result<u64> {
             for (single, number) in singles.iter_mut().zip(numbers.iter()) {
                 *single = *number as f32;
                 let wide = *number as f64;
-                // Integers are also compared as integers: above 2^53, `wide` is rounded, too.
-                let is_same = f64::from(*single) == wide && *single as i128 == *number as i128;
+                // Above 2^53, `wide` is a rounded integer, too. Integers of 128 bits are slow.
+                let is_near = wide.abs() < (1_u64 << 53) as f64 || *single as i128 == *number as i128;
+                let is_same = f64::from(*single) == wide && is_near;
                 rounded += u64::from(!is_same && !wide.is_nan());
             }
         });

@@ -7,8 +7,8 @@ use polyhaul_geometry::linear::{Vector, add, scale, subtract, wide};
 
 /// Maximum distance of clipped corners from the picture's center, as a multiple of half the picture's size.
 const BESIDE: f64 = 32.0;
-/// Distance that rounding a position near the camera to floats, and projecting it, can move it forward, as a fraction of
-/// its largest coordinate: 32 times the spacing of floats.
+/// Distance that rounding a position near the camera to floats, and projecting it, can move it forward, as a fraction
+/// of its largest coordinate: 32 times the spacing of floats.
 const ROUNDING: f64 = 4e-6;
 /// Maximum corner count of a triangle clipped by five planes.
 /// Each plane adds at most one corner.
@@ -27,8 +27,8 @@ impl ClipCorner {
         let [across, down] = camera.reach().map(|reach| BESIDE * reach * forward);
         // Beyond the near plane by more than rounding the cut to floats moves it: a corner in front of the plane would
         // discard its triangle.
-        let farthest = camera.eye().into_iter().fold(0.0, |most: f64, part| most.max(part.abs()));
-        let near = forward - 1.001 * camera.nearest() - ROUNDING * farthest;
+        let largest = camera.eye().into_iter().fold(0.0, |largest: f64, part| largest.max(part.abs()));
+        let near = forward - 1.001 * camera.nearest() - ROUNDING * largest;
         ClipCorner { position, inside: [near, across - right, across + right, down - up, down + up] }
     }
 

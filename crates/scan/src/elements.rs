@@ -49,7 +49,7 @@ pub(crate) fn whole_rows(table: &Table, names: &[String], vertices: &RowSet) -> 
             let mut is_whole = before.as_ref().is_none_or(|set| set.has(row as u64));
             for &index in values.get(range(column, row)).unwrap_or_default() {
                 // Some programs write indices as floats. Fractions and NaN refer to no vertex.
-                let whole = Some(index as i128).filter(|&whole| whole as f64 == index as f64);
+                let whole = Some(index as i64).filter(|&whole| whole as f64 == index as f64);
                 is_whole &= vertices.has(checked(whole, index, table, vertices)?);
             }
             Ok(is_whole)
@@ -73,7 +73,7 @@ fn range(column: &Column, row: usize) -> std::ops::Range<usize> {
 }
 
 /// Returns the index of a vertex, or an error that names the number in the file, `stored`.
-fn checked(index: Option<i128>, stored: impl Display, table: &Table, vertices: &RowSet) -> Result<u64> {
+fn checked(index: Option<i64>, stored: impl Display, table: &Table, vertices: &RowSet) -> Result<u64> {
     let index = index.and_then(|index| u64::try_from(index).ok());
     index.filter(|&index| index < vertices.rows()).ok_or_else(|| {
         let count = vertices.rows();

@@ -129,9 +129,14 @@ impl<'o> TableChooser<'o> {
         Ok(TableChooser { options, run, target, indices, rows: Rows::Open(chooser), counts })
     }
 
-    /// Whether a table must be processed after the target table.
-    pub fn is_after(&self, number: usize) -> bool {
+    /// Whether a table refers to rows of the target table, which are selected or mirrored.
+    fn is_after(&self, number: usize) -> bool {
         self.indices.get(number).is_some_and(|columns| !columns.is_empty())
+    }
+
+    /// Whether the rows that are kept of a table depend on those of the target table.
+    pub fn depends(&self, number: usize) -> bool {
+        self.is_after(number) && !self.options.keeps_all()
     }
 
     /// Whether evaluating rows requires the values of a column.
@@ -145,7 +150,7 @@ impl<'o> TableChooser<'o> {
     /// # Errors
     /// [`ErrorKind::Memory`].
     pub fn start(&mut self, number: usize) -> Result<()> {
-        if self.is_after(number) { self.rows.decided().map(drop) } else { Ok(()) }
+        if self.depends(number) { self.rows.decided().map(drop) } else { Ok(()) }
     }
 
     /// Evaluates a part of the table that was started. Parts can be evaluated in any order.
@@ -156,7 +161,7 @@ impl<'o> TableChooser<'o> {
     pub fn look(&self, number: usize, part: &Table) -> Result<Looked> {
         match &self.rows {
             Rows::Open(chooser) if number == self.target => chooser.look(&Fields::of_table(part)).map(Looked::Rows),
-            Rows::Decided(set) if self.is_after(number) => {
+            Rows::Decided(set) if self.depends(number) => {
                 Ok(Looked::Kept(whole_rows(part, &self.indices[number], set)?.kept()))
             }
             _ => Ok(Looked::Kept(part.row_count as u64)),
@@ -206,7 +211,9 @@ impl TableChoice<'_> {
     pub fn may_lose_longest_list(&self, number: usize, head: &Table) -> bool {
         let is_long = |offsets: &Array<u32>| offsets.get(1).is_some_and(|&end| end > u32::from(u8::MAX));
         let is_filtered = number == self.target || self.indices.get(number).is_some_and(|names| !names.is_empty());
-        is_filtered && head.columns.iter().filter_map(|column| column.offsets.as_ref()).any(is_long)
+        !self.options.keeps_all()
+            && is_filtered
+            && head.columns.iter().filter_map(|column| column.offsets.as_ref()).any(is_long)
     }
 
     /// Sets the final row count of a table without values, and the column types that result from the transform.

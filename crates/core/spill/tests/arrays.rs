@@ -216,11 +216,9 @@ fn aligned_arrays_without_a_file_are_not_blocks() {
         let more = blocks(100);
         // SAFETY: the size is not 0.
         let start = unsafe { alloc(layout) };
-        assert!(start.addr().is_multiple_of(4096), "{start:?}");
-        if !start.is_null() {
-            // SAFETY: the array comes from `alloc` with this layout.
-            unsafe { dealloc(start, layout) };
-        }
+        assert!(!start.is_null() && start.addr().is_multiple_of(4096), "{start:?}");
+        // SAFETY: the array comes from `alloc` with this layout.
+        unsafe { dealloc(start, layout) };
         assert_blocks(&more);
     }
     assert_blocks(&filler);

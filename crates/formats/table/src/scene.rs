@@ -17,6 +17,7 @@ use polyhaul_pipeline::arrays::{Zero, zeroed};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::for_each_item;
 use polyhaul_pipeline::precision::{PrecisionPass, PrecisionWatch};
+use polyhaul_text::parse::fields::MAX_EXACT;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -178,17 +179,15 @@ impl TablePoints<'_> {
     /// Converts positions with integers that 32-bit floats may not represent to doubles, whose precision is then judged
     /// like that of any doubles. Warns about integers that doubles round.
     fn widen(&mut self, target: &mut PointTarget<'_>) -> Result<()> {
+        // 128 bits, because the maximum would come back from the double above it.
+        let is_rounded = |value: u64| value > MAX_EXACT && value as f64 as u128 != u128::from(value);
         let mut rounded = 0;
         for number in POSITION.into_iter().filter_map(|name| self.find(name)).collect::<Vec<_>>() {
             let values = &mut self.columns[number].values;
             rounded += match values {
                 Values::I32(_) | Values::U32(_) => 0,
-                Values::I64(integers) => {
-                    integers.iter().filter(|&&value| value as f64 as i128 != i128::from(value)).count()
-                }
-                Values::U64(integers) => {
-                    integers.iter().filter(|&&value| value as f64 as i128 != i128::from(value)).count()
-                }
+                Values::I64(integers) => integers.iter().filter(|value| is_rounded(value.unsigned_abs())).count(),
+                Values::U64(integers) => integers.iter().filter(|&&value| is_rounded(value)).count(),
                 _ => continue,
             };
             let mut doubles: Vec<f64> = zeroed(self.row_count, "points")?;

@@ -27,7 +27,7 @@ const WORD: usize = u32::BITS as usize;
 /// Items per call of [`Items::keys`], so that computing keys can be vectorized.
 pub const BATCH: usize = 64;
 /// Maximum number of items: `DedupPart::merge` rounds a number of keys plus 1 up to a power of two, which must fit in
-/// /// 32 bits.
+/// 32 bits.
 const MAX_ITEMS: usize = (1 << 31) - 1;
 /// Prefetch distance in items, far enough to hide the latency of memory.
 const AHEAD: usize = 128;

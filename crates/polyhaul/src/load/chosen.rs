@@ -110,13 +110,13 @@ pub(crate) fn choose_parts<'o>(
         let target = target(source.tables(), options.table.element.as_deref())?;
         let mut chooser = TableChooser::new(source.tables(), target, &options.rows, alone)?;
         // The rows of such a table depend on the chosen rows of the target, which are not known before it.
-        if (0..target).any(|number| chooser.is_after(number)) {
+        if (0..target).any(|number| chooser.depends(number)) {
             return Ok(Attempt::Declined);
         }
         let mut threads = 1;
         for (number, table) in source.tables().iter().enumerate() {
             // The end of an element that must be read in order is only known once its rows are taken.
-            if number == target || chooser.is_after(number) || source.takes_in_order(number) {
+            if number == target || chooser.depends(number) || source.takes_in_order(number) {
                 threads = threads.max(look_at(&mut chooser, source, number, &options.run)?);
             } else {
                 chooser.add(number, Looked::Kept(table.row_count as u64))?;

@@ -118,9 +118,11 @@ fn is_too_much(added_bytes: usize, layout: Layout) -> bool {
 
 /// Allocates a large array, on disk if it would exceed the limit for arrays in memory.
 pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
-    if is_too_much(layout.size(), layout) {
-        return map(layout);
-    }
+    if is_too_much(layout.size(), layout) { map(layout) } else { hold(layout, zeroed) }
+}
+
+/// Allocates a large array in memory.
+fn hold(layout: Layout, zeroed: bool) -> *mut u8 {
     // SAFETY: the layout is large, so its size is not 0.
     let start = unsafe { if zeroed { System.alloc_zeroed(layout) } else { System.alloc(layout) } };
     if !start.is_null() {
@@ -132,8 +134,8 @@ pub fn alloc(layout: Layout, zeroed: bool) -> *mut u8 {
 /// Allocates a zeroed array on disk.
 fn map(layout: Layout) -> *mut u8 {
     let mapped = lock_arrays().map(FOLDER.load(Relaxed), layout.size());
-    // If descriptors or table entries run out, the array goes to the file of small blocks, unless its size or alignment
-    // is larger than a block there can have.
+    // If descriptors or table entries run out, the array goes to the file of small blocks, unless it is larger than a
+    // block there can be. An array that must be aligned more than a block stays in memory.
     let has_no_file = |error: &io::Error| error.kind() == io::ErrorKind::QuotaExceeded || is_out_of_files(error);
     let can_be_block = layout.align() <= blocks::ALIGNMENT;
     match mapped {
@@ -141,6 +143,7 @@ fn map(layout: Layout) -> *mut u8 {
         Err(error) if can_be_block && has_no_file(&error) => {
             alloc_block(layout.size(), true).unwrap_or(ptr::null_mut())
         }
+        Err(error) if !can_be_block && has_no_file(&error) => hold(layout, true),
         Err(error) => {
             note_full_disk(&error);
             ptr::null_mut()

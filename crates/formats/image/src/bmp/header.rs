@@ -180,7 +180,7 @@ impl BmpRaw<'_, '_> {
         let is_embedded = self.size == MAX_BYTES && self.word(SPACE) == u32::from_be_bytes(*b"MBED");
         let offset = FILE_BYTES as u64 + u64::from(self.word(PROFILE));
         let size = self.word(PROFILE + 4) as usize;
-        is_embedded.then_some((offset, size))
+        (is_embedded && size > 0).then_some((offset, size))
     }
 
     /// Reads the palette, which is followed by the pixels or by a gap before them.

@@ -55,6 +55,8 @@ impl Markers {
     /// Returns the ICC profile, or `None` if parts are missing.
     pub(super) fn profile(&mut self) -> Option<Vec<u8>> {
         self.parts.sort_by_key(|(number, _)| *number);
+        // Some programs write the profile twice.
+        self.parts.dedup();
         let is_whole = self.parts.iter().zip(1..).all(|((number, _), expected)| *number == expected);
         let is_whole = is_whole && !self.parts.is_empty() && self.parts.len() == self.part_count;
         is_whole.then(|| self.parts.iter().flat_map(|(_, part)| part).copied().collect())
