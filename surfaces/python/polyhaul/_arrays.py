@@ -81,8 +81,8 @@ def positions(name: str, value: npt.ArrayLike) -> tuple[Floats, Doubles | None]:
     doubles = _plain(rows, np.float64)
     if bool(((singles == doubles) | np.isnan(doubles)).all()):
         return singles, None
-    # A copy if the caller may change its array, because both arrays must have the same positions.
-    return singles, _sealed(doubles.copy() if doubles.flags.writeable else doubles)
+    # If the caller changes its array, native code computes the floats again.
+    return singles, _sealed(doubles)
 
 
 def values(name: str, value: npt.ArrayLike, count: int, what: str) -> Floats:

@@ -181,13 +181,14 @@ def _error_in(notes: str) -> Error:
 
 def _words(options: dict[str, Any]) -> list[str]:
     """Convert options to command-line arguments."""
-    # The flags of these options switch them off.
+    # These options are on by default, so they have only flags that switch them off.
     on = {name for row in option_rows() if row["default"] == "true" for name in (row["name"], row["alias"])}
     words = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
-        if value is False and name in on:
-            words.append("--no-" + name.replace("_", "-"))
+        if isinstance(value, bool) and name in on:
+            off = option.replace("--no-", "--") if name.startswith("no_") else option.replace("--", "--no-")
+            words += [] if value else [off]
         elif value is True:
             words.append(option)
         elif isinstance(value, list | tuple):

@@ -181,11 +181,6 @@ impl<T: Row> Held<T> {
     pub(crate) fn shape(&self) -> &[usize] {
         self.buffer.shape()
     }
-
-    /// Whether Python cannot write to the memory through the same array.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.buffer.readonly()
-    }
 }
 
 /// A writable Python buffer.

@@ -48,7 +48,7 @@ pub(crate) fn write<'py>(
     options: &NativeWriteOptions,
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scene = scene.scene()?;
+    let scene = scene.scene(py)?;
     run_writing(py, options, progress, move |job, options| {
         polyhaul::Writer::new(target.output(job)?).options(options).scene(&scene)
     })

@@ -5,10 +5,10 @@ use crate::arrays::{Array, Held, Row};
 use crate::fitting::{FittingInput, fitting};
 use crate::tables::{self, ColumnIn, ColumnOut};
 use polyhaul::model::{self, Counts, Curve, Domain, Elements, Mesh, Run, VertexGroup};
+use polyhaul::ops::{MeshOps, SectionPositions};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use std::borrow::Cow;
 use std::collections::TryReserveError;
 
 /// A mesh of the library, which never changes unless Python may write to its arrays. The arrays are shared, so views of
@@ -17,7 +17,7 @@ use std::collections::TryReserveError;
 pub(crate) struct NativeMesh {
     mesh: Mesh,
     is_writable: bool,
-    /// Whether Python may change `exact_positions`, to which `positions` must be the nearest floats.
+    /// Whether the memory of `exact_positions` may change, so that `positions` may not be the nearest floats.
     has_open_doubles: bool,
 }
 
@@ -43,7 +43,8 @@ impl NativeMesh {
     /// Creates a mesh from arrays as returned by [`NativeMesh::arrays`].
     #[new]
     fn from_arrays(arrays: MeshIn) -> PyResult<NativeMesh> {
-        let has_open_doubles = arrays.exact_positions.as_ref().is_some_and(|exact| !exact.is_read_only());
+        // Read-only arrays may be views of memory that the caller changes.
+        let has_open_doubles = arrays.exact_positions.is_some();
         Ok(NativeMesh { has_open_doubles, ..NativeMesh::of_python(arrays.mesh()?) })
     }
 
@@ -75,7 +76,8 @@ impl NativeMesh {
     pub(crate) fn writable(mut mesh: Mesh) -> PyResult<NativeMesh> {
         // Borrowed memory is copied, since Python must own what it may change.
         own(&mut mesh).map_err(|_| PyMemoryError::new_err("out of memory for writable arrays"))?;
-        Ok(NativeMesh { is_writable: true, has_open_doubles: true, ..NativeMesh::new(mesh) })
+        let has_open_doubles = !mesh.exact_positions.is_empty();
+        Ok(NativeMesh { is_writable: true, has_open_doubles, ..NativeMesh::new(mesh) })
     }
 
     /// Wraps a mesh of the library, whose arrays become shared without moving.
@@ -86,24 +88,41 @@ impl NativeMesh {
         NativeMesh { mesh, is_writable: false, has_open_doubles: false }
     }
 
+    /// Wraps a mesh that the library made from this one, whose doubles it may share.
+    pub(crate) fn derived(&self, mesh: Mesh) -> NativeMesh {
+        let has_open_doubles = self.has_open_doubles && self.shares_doubles(&mesh);
+        NativeMesh { has_open_doubles, ..NativeMesh::new(mesh) }
+    }
+
+    fn shares_doubles(&self, other: &Mesh) -> bool {
+        std::ptr::eq(self.mesh.exact_positions.as_slice(), other.exact_positions.as_slice())
+    }
+
     pub(crate) fn as_mesh(&self) -> &Mesh {
         &self.mesh
     }
 
-    /// The mesh, with positions in single precision that follow changes of the doubles by Python.
-    pub(crate) fn current(&self) -> Cow<'_, Mesh> {
+    /// Clones the mesh for the library, with positions that are nearest to the current doubles. The arrays are shared.
+    pub(crate) fn mesh(&self, py: Python<'_>) -> Mesh {
         if !self.has_open_doubles || self.mesh.exact_positions.is_empty() {
-            return Cow::Borrowed(&self.mesh);
+            return self.mesh.clone();
         }
-        let nearest = |position: &[f64; 3]| position.map(|value| value as f32);
-        let positions: Vec<[f32; 3]> = self.mesh.exact_positions.iter().map(nearest).collect();
-        Cow::Owned(Mesh { positions: positions.into(), ..self.mesh.clone() })
+        let positions = py.detach(|| nearest_floats(&self.mesh.exact_positions));
+        Mesh { positions: positions.into(), ..self.mesh.clone() }
     }
 
-    /// Clones the mesh for the library; the arrays are shared.
-    pub(crate) fn mesh(&self) -> Mesh {
-        self.current().into_owned()
+    /// Extracts a section. Only its own doubles are converted, because a mesh may have a hundred thousand sections.
+    pub(crate) fn section(&self, start: Counts, end: Counts, which: SectionPositions) -> polyhaul::Result<NativeMesh> {
+        let mut section = self.mesh.section(start, end, which)?;
+        if self.has_open_doubles && !section.exact_positions.is_empty() && !self.shares_doubles(&section) {
+            section.positions = nearest_floats(&section.exact_positions).into();
+        }
+        Ok(self.derived(section))
     }
+}
+
+fn nearest_floats(positions: &[[f64; 3]]) -> Vec<[f32; 3]> {
+    positions.iter().map(|position| position.map(|value| value as f32)).collect()
 }
 
 /// The Python names of attribute domains, the preferred one first.

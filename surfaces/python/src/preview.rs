@@ -92,7 +92,7 @@ pub(crate) fn preview_scene<'py>(
     threads: Option<usize>,
     is_quick: bool,
 ) -> PyResult<ImageOut<'py>> {
-    let scene = scene.scene()?;
+    let scene = scene.scene(py)?;
     let budget = if is_quick { WorkBudget::Fixed } else { WorkBudget::Proportional };
     let look = look.options()?.with_budget(budget);
     let drawn = job::run(py, None, move |job| {

@@ -70,7 +70,7 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: boo
     let native = |mesh| if is_writable { NativeMesh::writable(mesh) } else { Ok(NativeMesh::new(mesh)) };
     let meshes: Vec<_> = std::mem::take(&mut scene.meshes).into_iter().map(native).collect::<PyResult<_>>()?;
     let render = scene.render.take().map(|render| {
-        let meshes = meshes.iter().map(NativeMesh::mesh).collect();
+        let meshes = meshes.iter().map(|mesh| mesh.as_mesh().clone()).collect();
         let axes = scene.axes;
         let folder = scene.folder.clone();
         NativeRender::new(Scene { render: Some(render), meshes, axes, folder, ..Scene::default() })
@@ -93,11 +93,11 @@ pub(crate) fn scene_to_python(py: Python<'_>, mut scene: Scene, is_writable: boo
 
 impl SceneIn<'_> {
     /// Converts to a scene of the library.
-    pub(crate) fn scene(self) -> PyResult<Arc<Scene>> {
+    pub(crate) fn scene(self, py: Python<'_>) -> PyResult<Arc<Scene>> {
         if let Some(render) = &self.render {
             return Ok(render.get().scene());
         }
-        let meshes: Vec<_> = self.meshes.iter().map(|mesh| mesh.get().mesh()).collect();
+        let meshes: Vec<_> = self.meshes.iter().map(|mesh| mesh.get().mesh(py)).collect();
         let objects: PyResult<_> = self.objects.into_iter().map(|object| object.object(&meshes)).collect();
         let materials: PyResult<_> = self.materials.iter().map(material_from_python).collect();
         Ok(Arc::new(Scene {

@@ -22,12 +22,10 @@ pub(crate) fn mesh_section(
     used_only: bool,
 ) -> PyResult<NativeMesh> {
     let which = if used_only { SectionPositions::Used } else { SectionPositions::Own };
-    let mesh = mesh.current();
     let start = Counts::from_array(start);
     let end = Counts::from_array(end);
     // Not a job: there may be a hundred thousand sections of a few microseconds each.
-    let section = py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))?;
-    Ok(NativeMesh::new(section))
+    py.detach(|| mesh.section(start, end, which)).map_err(|error| errors::exception(py, &error))
 }
 
 /// Extracts sections of a mesh in the layout most programs use, with all attributes per corner or per face.
@@ -41,12 +39,12 @@ pub(crate) fn flat_sections(
     unused_positions: bool,
     threads: Option<usize>,
 ) -> PyResult<Vec<FlatOut>> {
-    let mesh = mesh.mesh();
+    let whole = mesh.mesh(py);
     let positions = if unused_positions { SectionPositions::Own } else { SectionPositions::Used };
     let options = FlatOptions::default().with_missing_uv(missing_uv).with_normals(normals).with_positions(positions);
     let cuts: Vec<_> = cuts.into_iter().map(|cut| cut.map(Counts::from_array).into()).collect();
-    let work = move |job: &Job| mesh.flat_sections_with(&cuts, &options, &run_options(job, threads));
-    Ok(job::run(py, None, work)?.into_iter().map(FlatOut::new).collect())
+    let work = move |job: &Job| whole.flat_sections_with(&cuts, &options, &run_options(job, threads));
+    Ok(job::run(py, None, work)?.into_iter().map(|section| FlatOut::new(mesh, section)).collect())
 }
 
 /// A section for Python: its arrays and properties, and the mesh itself.
@@ -68,8 +66,8 @@ pub(crate) struct FlatOut {
 }
 
 impl FlatOut {
-    fn new(section: FlatSection) -> FlatOut {
-        let native = NativeMesh::new(section.mesh);
+    fn new(whole: &NativeMesh, section: FlatSection) -> FlatOut {
+        let native = whole.derived(section.mesh);
         let mesh = native.as_mesh();
         FlatOut {
             counts: mesh.counts().to_array(),
@@ -96,7 +94,7 @@ pub(crate) fn topologies(
     meshes: Vec<PyRef<'_, NativeMesh>>,
     threads: Option<usize>,
 ) -> PyResult<Vec<(Array, Array, bool)>> {
-    let meshes: Vec<Mesh> = meshes.iter().map(|mesh| mesh.mesh()).collect();
+    let meshes: Vec<Mesh> = meshes.iter().map(|mesh| mesh.mesh(py)).collect();
     let work = move |job: &Job| ops::topologies(&meshes.iter().collect::<Vec<_>>(), &run_options(job, threads));
     let out = |topology: Topology| {
         (Array::new(topology.edges.positions), Array::new(topology.edges.corner_edges), topology.has_clean_faces)
@@ -241,7 +239,7 @@ fn changed(
     threads: Option<usize>,
     change: impl FnOnce(Mesh, &RunOptions) -> polyhaul::Result<Mesh> + Send + 'static,
 ) -> PyResult<NativeMesh> {
-    asked(py, mesh, threads, |mesh, run| change(mesh, run)).map(NativeMesh::new)
+    asked(py, mesh, threads, |mesh, run| change(mesh, run)).map(|made| mesh.derived(made))
 }
 
 /// Applies `ask` to a mesh: a large one as a job, a small one on this thread, since starting a job would take longer.
@@ -251,7 +249,7 @@ fn asked<T: Send + 'static>(
     threads: Option<usize>,
     ask: impl FnOnce(Mesh, &RunOptions) -> polyhaul::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let mesh = mesh.mesh();
+    let mesh = mesh.mesh(py);
     if mesh.faces.corner_positions.len().max(mesh.positions.len()) < SMALL {
         let run = RunOptions::default().with_threads(Some(1));
         return py.detach(|| ask(mesh, &run)).map_err(|error| errors::exception(py, &error));

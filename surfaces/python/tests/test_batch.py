@@ -39,10 +39,17 @@ def counts(result: dict[str, Any]) -> tuple[int, int, int, int]:
 def test_options_that_are_on_can_be_switched_off(tmp_path: Path) -> None:
     source = tmp_path / "a.obj"
     source.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nf 1/1 2/1 3/1\n")
-    polyhaul.batch(source, tmp_path / "with", to="ply", recursive=False)
-    polyhaul.batch(source, tmp_path / "without", to="ply", uv=False)
-    assert polyhaul.read(tmp_path / "with/a.ply").meshes[0].uvs is not None
-    assert polyhaul.read(tmp_path / "without/a.ply").meshes[0].uvs is None
+    for name, options in (
+        ("default", {"recursive": False}),
+        ("with", {"uv": True}),
+        ("export_with", {"export_uv": True, "no_lazy": True}),
+        ("without", {"uv": False}),
+        ("export_without", {"export_uv": False}),
+    ):
+        manifest = polyhaul.batch(source, tmp_path / name, to="ply", **options)
+        assert len(manifest.done) == 1
+        has_uvs = polyhaul.read(tmp_path / name / "a.ply").meshes[0].uvs is not None
+        assert has_uvs == (not name.endswith("without")), name
 
 
 def test_assets_are_converted_once(tmp_path: Path) -> None:

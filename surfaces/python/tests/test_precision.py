@@ -77,9 +77,42 @@ def test_positions_are_set_in_either_precision() -> None:
 def test_an_array_of_doubles_may_change_later() -> None:
     given = EXPECTED.copy()
     mesh = polyhaul.Mesh(given, [[0, 1, 2]])
-    given += 1000
-    np.testing.assert_array_equal(mesh.positions, EXPECTED)
-    assert np.shares_memory(mesh.replace(smooth=True).positions, mesh.positions)
+    assert np.shares_memory(mesh.positions, given)
+    assert np.shares_memory(mesh.replace(smooth=True).positions, given)
+    faces = mesh.triangulate()  # shares the positions
+    given -= EXPECTED[0]
+    expected = EXPECTED - EXPECTED[0]
+    for each in (mesh, faces, mesh.replace(smooth=True), copy.copy(mesh), mesh.weld()):
+        np.testing.assert_array_equal(each.positions, expected)
+        np.testing.assert_array_equal(stored_floats(each), expected.astype(np.float32))
+
+
+def test_sections_follow_doubles_that_are_changed_in_place() -> None:
+    text = f"o a\n{OBJ}o b\nf 1 2 3\no c\nv 7 8 9\nf 1 2 4\n"
+    scene = polyhaul.read(text.encode(), format="obj", writable=True)
+    positions = scene.meshes[0].positions
+    assert positions.dtype == np.float64
+    positions -= EXPECTED[0]
+    for item, rows in zip(scene.objects, ([0, 1, 2], [0, 1, 2], [0, 1, 3]), strict=True):
+        section = item.to_mesh(used_only=True)
+        np.testing.assert_array_equal(section.positions, positions[rows])
+        np.testing.assert_array_equal(stored_floats(section), positions[rows].astype(np.float32))
+
+
+def test_a_section_of_everything_follows_doubles() -> None:
+    scene = polyhaul.read(OBJ.encode(), format="obj", writable=True)
+    (item,) = scene.objects
+    whole = item.to_mesh()
+    scene.meshes[0].positions[:] -= EXPECTED[0]
+    for mesh in (whole, scene.meshes[0]):
+        np.testing.assert_array_equal(stored_floats(mesh), mesh.positions.astype(np.float32))
+
+
+def stored_floats(mesh: polyhaul.Mesh) -> object:
+    """The positions of a mesh in a format that stores floats."""
+    file = io.BytesIO()
+    polyhaul.write(mesh, file, format="stl")
+    return polyhaul.read(file.getvalue(), format="stl").meshes[0].positions
 
 
 @pytest.mark.parametrize("has_colors", [False, True])

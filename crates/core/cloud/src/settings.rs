@@ -11,7 +11,7 @@
 use crate::bucket::BucketConnector;
 use crate::location::{Location, StoreKind};
 use crate::redirect::{self, RedirectRules};
-use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, Result, RetryConfig};
@@ -141,7 +141,9 @@ pub(crate) async fn bucket(location: &Location, settings: &Arc<NetworkSettings>)
 async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder> {
     let profile = Profile::load();
     let setting = |variables: &[&str], key: &str| first_set(variables).or_else(|| profile.get(key));
-    let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
+    let variables =
+        env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut builder = s3_builder(variables).with_bucket_name(bucket).with_retry(retries());
     // Some stores do not support bulk deletion, which is not needed here.
     builder = builder.with_disable_bulk_delete(true);
     if first_set(&["AWS_ACCESS_KEY_ID"]).is_none()
@@ -168,6 +170,21 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
         (None, None) => builder.with_region(resolve_bucket_region(bucket, &client).await?),
     };
     Ok(builder.with_client_options(client))
+}
+
+/// Creates a builder with the settings in `AWS_` variables, like [`AmazonS3Builder::from_env`], but ignores empty ones,
+/// which would replace the settings of the profile and the machine.
+fn s3_builder(variables: impl Iterator<Item = (String, String)>) -> AmazonS3Builder {
+    let mut builder = AmazonS3Builder::new();
+    for (name, value) in variables {
+        if name.starts_with("AWS_")
+            && !value.is_empty()
+            && let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
+        {
+            builder = builder.with_config(key, value);
+        }
+    }
+    builder
 }
 
 /// Returns the value of the first of these environment variables that is set and not empty.
@@ -247,6 +264,26 @@ mod tests {
         for value in ["http://me:secret@proxy:3128", "proxy:3128", "proxy"] {
             assert_eq!(settings("HTTPS_PROXY", value).unwrap().proxies, ["proxy"]);
         }
+    }
+
+    #[test]
+    fn empty_variables_are_not_credentials() {
+        let variables = [
+            ("AWS_ACCESS_KEY_ID", ""),
+            ("AWS_SECRET_ACCESS_KEY", ""),
+            ("AWS_SESSION_TOKEN", "token"),
+            ("AWS_DEFAULT_REGION", "a"),
+            ("AWS_REGION", "b"),
+            ("AWS_UNKNOWN", "c"),
+            ("BUCKET", "d"),
+        ];
+        let builder = s3_builder(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let value = |key| builder.get_config_value(&key);
+        assert_eq!(value(AmazonS3ConfigKey::AccessKeyId), None);
+        assert_eq!(value(AmazonS3ConfigKey::SecretAccessKey), None);
+        assert_eq!(value(AmazonS3ConfigKey::Token).as_deref(), Some("token"));
+        assert_eq!(value(AmazonS3ConfigKey::Region).as_deref(), Some("b"));
+        assert_eq!(value(AmazonS3ConfigKey::Bucket), None);
     }
 
     #[test]

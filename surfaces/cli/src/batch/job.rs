@@ -1,11 +1,12 @@
 //! Job files: TOML with the long options of `polyhaul batch` as keys.
 //!
 //! `to = "ply"` stands for `--to=ply`, `triangulate = true` for `--triangulate`, `uv = false` for `--no-uv`, and an
-//! array for a repeated option.
+//! array for a repeated option. `triangulate = false` and `uv = true` are the defaults.
 //! Underscores may replace dashes; tables only group options. The options replace `--job FILE` before arguments are
 //! parsed, so workers on other machines do not need the file.
 
 use crate::manual;
+use clap::Arg;
 use polyhaul::error::{Diagnostic, Place};
 use polyhaul::{Error, ErrorKind, Result};
 use std::ffi::{OsStr, OsString};
@@ -62,11 +63,10 @@ fn add(table: &Table, shown: &str, words: &mut Vec<OsString>) -> Result<()> {
 
 fn one(name: &str, value: &Value, shown: &str, words: &mut Vec<OsString>) -> Result<()> {
     let word = match value {
-        Value::Boolean(false) => match off(name) {
+        Value::Boolean(is_on) => match switch(name, *is_on) {
             Some(word) => word,
             None => return Ok(()),
         },
-        Value::Boolean(true) => format!("--{name}"),
         Value::String(text) => format!("--{name}={text}"),
         Value::Integer(number) => format!("--{name}={number}"),
         Value::Float(number) => format!("--{name}={number}"),
@@ -76,17 +76,28 @@ fn one(name: &str, value: &Value, shown: &str, words: &mut Vec<OsString>) -> Res
     Ok(())
 }
 
-/// Returns the argument that switches an option off: its opposite, or nothing for a switch that is off by default.
-fn off(name: &str) -> Option<String> {
+/// Returns the argument that switches an option on or off, or nothing if that is the default.
+fn switch(name: &str, is_on: bool) -> Option<String> {
     let command = manual::command();
     let batch = command.find_subcommand("batch")?;
-    let has = |long: &str| batch.get_arguments().any(|argument| argument.get_long() == Some(long));
-    let opposite = format!("no-{name}");
-    match () {
-        () if has(&opposite) => Some(format!("--{opposite}")),
-        () if has(name) => None,
-        // The argument parser reports the unknown option.
-        () => Some(format!("--{name}")),
+    let has = |long: &str| {
+        let is_named = |argument: &Arg| {
+            let aliases = argument.get_all_aliases().unwrap_or_default();
+            argument.get_long() == Some(long) || aliases.contains(&long)
+        };
+        batch.get_arguments().chain(command.get_arguments()).any(is_named)
+    };
+    let negative = format!("no-{name}");
+    let opposite = match name.strip_prefix("no-") {
+        // The option `no_lazy` has only the flag `--lazy`.
+        Some(positive) if !has(name) => positive,
+        _ => negative.as_str(),
+    };
+    match (is_on, has(name), has(opposite)) {
+        (false, _, true) => Some(format!("--{opposite}")),
+        (false, true, false) | (true, false, true) => None,
+        // The argument parser reports unknown options.
+        (true, true, _) | (_, false, false) => Some(format!("--{name}")),
     }
 }
 
@@ -112,6 +123,14 @@ mod tests {
         let expected = ["--include=*.obj", "--include=*.stl", "--to=ply", "--copy-assets", "--level=3", "--json"];
         assert_eq!(words(text).unwrap(), expected);
         assert_eq!(words("uv = false\nno_uv = false\nuvv = false\n").unwrap(), ["--no-uv", "--uvv", "--json"]);
+        let text = "uv = true\nno_uv = true\nuvv = true\nquiet = false\n";
+        assert_eq!(words(text).unwrap(), ["--no-uv", "--uvv", "--json"]);
+    }
+
+    #[test]
+    fn aliases_are_switched_like_names() {
+        assert_eq!(words("export_uv = false\nno_lazy = false\n").unwrap(), ["--no-export-uv", "--lazy", "--json"]);
+        assert_eq!(words("export_uv = true\nno_lazy = true\nforce = true\n").unwrap(), ["--force", "--json"]);
     }
 
     #[test]
