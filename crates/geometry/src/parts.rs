@@ -155,6 +155,13 @@ pub fn loose_vertices(mesh: &Mesh, threads: usize) -> Result<u64> {
 
 /// Returns the number of vertices that none of `lists` refers to.
 pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<u64> {
+    let used = used_vertices(mesh, lists, threads)?;
+    let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
+    Ok((mesh.positions.len() as u64).saturating_sub(count))
+}
+
+/// Returns one bit for each vertex, 32 bits per number: 1 if any of `lists` refers to the vertex.
+pub fn used_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<Vec<u32>> {
     let mut used: Vec<u32> = zeroed(mesh.positions.len().div_ceil(32), "the plan")?;
     let bits = as_atomics(&mut used);
     let mark = |(): &mut (), corners: &[u32]| {
@@ -168,8 +175,7 @@ pub fn unused_vertices(mesh: &Mesh, lists: &[&[u32]], threads: usize) -> Result<
         }
     };
     for_each_item(threads, lists.iter().flat_map(|list| list.chunks(PIECE)), || (), mark);
-    let count: u64 = used.iter().map(|word| u64::from(word.count_ones())).sum();
-    Ok((mesh.positions.len() as u64).saturating_sub(count))
+    Ok(used)
 }
 
 /// Returns the losses common to the formats without objects: PLY, STL, OFF, splats and tables.

@@ -26,8 +26,6 @@ pub(crate) const DEFAULT_CUTOFF: f32 = 0.5;
 
 /// Default wrapping mode: repeat.
 const REPEAT: u32 = 10497;
-/// Magnification filter without interpolation.
-const NEAREST: u32 = 9728;
 
 /// Code of warnings about properties.
 const PROPERTIES: &str = "left-out-material-properties";
@@ -99,6 +97,12 @@ struct TextureTransform {
     tex_coord: Option<usize>,
 }
 
+/// A property and the channel of an image that stores it; `None` for all color channels.
+struct MapChannel {
+    kind: MapKind,
+    channel: Option<char>,
+}
+
 /// Builds one material.
 struct MaterialReader<'d, 'f, 'l> {
     document: &'d Document,
@@ -139,8 +143,9 @@ impl MaterialReader<'_, '_, '_> {
         self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
         self.material.roughness = Some(pbr.roughness_factor.unwrap_or(1.0));
         self.base(pbr.base_color_factor, pbr.base_color_texture.as_ref(), is_opaque)?;
-        let channels = [(MapKind::Roughness, Some('g')), (MapKind::Metallic, Some('b'))];
-        self.two_maps(channels, pbr.metallic_roughness_texture.as_ref())
+        let roughness = MapChannel { kind: MapKind::Roughness, channel: Some('g') };
+        let metallic = MapChannel { kind: MapKind::Metallic, channel: Some('b') };
+        self.two_maps([roughness, metallic], pbr.metallic_roughness_texture.as_ref())
     }
 
     /// Reads the specular-glossiness model, which replaces the core model. Glossiness is 1 - roughness.
@@ -148,9 +153,10 @@ impl MaterialReader<'_, '_, '_> {
         self.material.specular = Some(Color::Rgb(extension.specular_factor.unwrap_or([1.0; 3])));
         self.material.roughness = Some(1.0 - extension.glossiness_factor.unwrap_or(1.0));
         self.base(extension.diffuse_factor, extension.diffuse_texture.as_ref(), is_opaque)?;
+        let specular = MapChannel { kind: MapKind::Specular, channel: None };
         // The alpha channel holds the glossiness.
-        let channels = [(MapKind::Specular, None), (MapKind::Shininess, Some('m'))];
-        self.two_maps(channels, extension.specular_glossiness_texture.as_ref())
+        let shininess = MapChannel { kind: MapKind::Shininess, channel: Some('m') };
+        self.two_maps([specular, shininess], extension.specular_glossiness_texture.as_ref())
     }
 
     /// Reads the base color and its alpha.
@@ -158,13 +164,13 @@ impl MaterialReader<'_, '_, '_> {
         let [r, g, b, alpha] = factor.unwrap_or([1.0; 4]);
         self.material.diffuse = Some(Color::Rgb([r, g, b]));
         self.material.opacity = (!is_opaque).then_some(alpha);
-        self.map(MapKind::Diffuse, texture, None)?;
-        if !is_opaque && let Some(map) = self.material.maps.last() {
-            // The alpha channel of the same image holds the opacity.
-            let map = TextureMap { kind: MapKind::Opacity, channel: Some('m'), ..map.clone() };
-            try_push(&mut self.material.maps, map, "materials")?;
+        if is_opaque {
+            return self.map(MapKind::Diffuse, texture, None);
         }
-        Ok(())
+        let color = MapChannel { kind: MapKind::Diffuse, channel: None };
+        // The alpha channel of the same image holds the opacity.
+        let opacity = MapChannel { kind: MapKind::Opacity, channel: Some('m') };
+        self.two_maps([color, opacity], texture)
     }
 
     /// Reads the supported material extensions.
@@ -184,8 +190,10 @@ impl MaterialReader<'_, '_, '_> {
             let color @ [red, green, blue] = extension.sheen_color_factor;
             self.material.sheen = Some(color.into_iter().fold(0.0, f32::max));
             let is_colored = red != green || green != blue;
+            // Without a color, there is no sheen, whatever its roughness.
+            let is_rough = color != [0.0; 3] && extension.sheen_roughness_factor != 0.0;
             self.lose(PROPERTIES, is_colored, "the color of the sheen was changed to gray")?;
-            self.lose(PROPERTIES, extension.sheen_roughness_factor != 0.0, "the roughness of the sheen was dropped")?;
+            self.lose(PROPERTIES, is_rough, "the roughness of the sheen was dropped")?;
             self.map(MapKind::Sheen, extension.sheen_color_texture.as_ref(), None)?;
             self.lose_texture(extension.sheen_roughness_texture.as_ref(), "left-out-maps", "sheen roughness map")?;
         }
@@ -227,12 +235,12 @@ impl MaterialReader<'_, '_, '_> {
     }
 
     /// Adds two maps of a texture, if there is one, whose channels store two properties. Counts its losses once.
-    fn two_maps(&mut self, channels: [(MapKind, Option<char>); 2], info: Option<&TextureInfo>) -> Result<()> {
-        let [(first_kind, first_channel), (kind, channel)] = channels;
+    fn two_maps(&mut self, maps: [MapChannel; 2], info: Option<&TextureInfo>) -> Result<()> {
+        let [first, second] = maps;
         let number = self.material.maps.len();
-        self.map(first_kind, info, first_channel)?;
+        self.map(first.kind, info, first.channel)?;
         let Some(map) = self.material.maps.get(number) else { return Ok(()) };
-        let map = TextureMap { kind, channel, ..map.clone() };
+        let map = TextureMap { kind: second.kind, channel: second.channel, ..map.clone() };
         try_push(&mut self.material.maps, map, "materials")
     }
 
@@ -264,16 +272,14 @@ impl MaterialReader<'_, '_, '_> {
         Ok(name.ok())
     }
 
-    /// Returns `Some(true)` if the texture clamps in both directions, otherwise `None`. Mirroring, clamping in only one
-    /// direction, and magnifying without interpolation are counted as losses.
+    /// Returns `Some(true)` if the texture clamps in both directions, otherwise `None`. Mirroring, and clamping in only
+    /// one direction, are counted as losses; filters are hints, which are not.
     fn clamp(&mut self, info: &TextureInfo) -> Result<Option<bool>> {
         let texture = info.index.and_then(|index| self.document.textures.get(index));
         let Some(index) = texture.and_then(|texture| texture.sampler) else { return Ok(None) };
         let Some(sampler) = self.document.samplers.get(index) else {
             return Err(malformed(format!("materials[{}]: samplers[{index}] does not exist", self.index)));
         };
-        let is_blocky = sampler.mag_filter == Some(NEAREST);
-        self.lose(PROPERTIES, is_blocky, "a texture without interpolation (NEAREST) was changed to be interpolated")?;
         let modes = [sampler.wrap_s, sampler.wrap_t].map(|mode| mode.unwrap_or(REPEAT));
         self.lose(
             "left-out-wrap-modes",
@@ -351,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn sheen_and_filters_that_mtl_lacks_are_counted() {
+    fn sheen_that_mtl_lacks_is_counted_but_filters_are_not() {
         let sheen = |color: [f32; 3], roughness: f32| {
             json!({"extensions": {"KHR_materials_sheen":
             {"sheenColorFactor": color, "sheenRoughnessFactor": roughness}}})
@@ -359,10 +365,10 @@ mod tests {
         let (_, warnings) = read(json!({"images": [{"uri": "a.png"}], "textures": [{"source": 0, "sampler": 0},
                 {"source": 0, "sampler": 1}],
             "samplers": [{"magFilter": 9728}, {"magFilter": 9729, "minFilter": 9728}],
-            "materials": [sheen([0.5; 3], 0.0), sheen([0.5, 0.25, 0.5], 0.3), {"normalTexture": {"index": 0}},
-                {"normalTexture": {"index": 1}}]}))
+            "materials": [sheen([0.5; 3], 0.0), sheen([0.5, 0.25, 0.5], 0.3), sheen([0.0; 3], 0.3),
+                {"normalTexture": {"index": 0}}, {"normalTexture": {"index": 1}}]}))
         .unwrap();
-        assert_eq!(warnings, ["left-out-material-properties 3"]);
+        assert_eq!(warnings, ["left-out-material-properties 2"]);
     }
 
     #[test]

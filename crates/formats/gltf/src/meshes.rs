@@ -308,8 +308,9 @@ impl<'a> MeshReader<'_, 'a, '_> {
         if part.topology.has_faces() {
             builder.add_faces(part, plan.sets[part.set].base, &vertices)?;
         } else {
-            // Only without faces is the first slot the material of lines and points.
-            if (part.slot != 0 || plan.has_faces) && plan.slots[part.slot].is_some() {
+            // Without faces, or as the only slot, the first slot is the material of lines and points.
+            let is_kept = part.slot == 0 && !plan.has_faces || plan.slots.len() == 1;
+            if !is_kept && plan.slots[part.slot].is_some() {
                 let message = || format!("{}: the material of lines or points was dropped", part.path);
                 self.log.lose("left-out-materials", 1, message)?;
             }

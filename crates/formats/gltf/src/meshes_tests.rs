@@ -195,7 +195,8 @@ fn materials_of_lines_and_points_next_to_faces_are_counted() {
     let part = |material: Value, mode: u32| json!({"attributes": {"POSITION": a}, "material": material, "mode": mode});
     assert_eq!(lost(json!([part(json!(0), 3), part(json!(0), 0)])), 0);
     assert_eq!(lost(json!([part(json!(0), 3), part(json!(1), 4)])), 1);
-    assert_eq!(lost(json!([part(json!(1), 4), part(json!(1), 0)])), 1);
+    assert_eq!(lost(json!([part(json!(1), 4), part(json!(1), 0)])), 0);
+    assert_eq!(lost(json!([part(json!(1), 4), part(json!(0), 4), part(json!(1), 0)])), 1);
     assert_eq!(lost(json!([part(Value::Null, 3), part(json!(1), 4)])), 0);
 }
 

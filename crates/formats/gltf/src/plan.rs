@@ -323,26 +323,26 @@ impl<'a> PlanBuilder<'a, '_> {
             (false, _) => (material != NONE).then_some(material as usize),
         };
         let mut materials = collected(groups.iter().map(|group| material(group.material)))?;
-        // Without faces, the first slot is the material of lines and points, as in the reader.
-        if has_slots && geometry.mesh.faces.is_empty() {
-            try_push(&mut materials, material(0), "the plan")?;
-        }
+        let section_accessors = &self.accessors[accessors];
+        // Without faces, or as the only slot, the first slot is the material of lines and points, as in the reader.
+        let has_single_slot = part.object.materials.as_ref().is_some_and(|slots| slots.len() == 1);
+        let keeps_first = has_slots && (geometry.mesh.faces.is_empty() || has_single_slot);
+        let has_others = section_accessors.lines.is_some() || section_accessors.points.is_some();
+        // The last material is that of lines and points.
+        let others = if keeps_first && has_others { material(0) } else { None };
+        try_push(&mut materials, others, "the plan")?;
         // Reserved here, because `bare_material` cannot report a failed allocation.
         self.document.materials.try_reserve(materials.len())?;
         self.bare.try_reserve(materials.len())?;
-        for material in &mut materials {
+        for (place, material) in materials.iter_mut().enumerate() {
             // A slot may refer to a material that does not exist.
             *material = material.filter(|&number| number < self.document.materials.len());
-            // Without UVs, textures would be invalid.
-            if !self.accessors[accessors].triangles.contains_key("TEXCOORD_0") {
+            // Without UVs, textures would be invalid. Lines and points have none.
+            if place >= groups.len() || !section_accessors.triangles.contains_key("TEXCOORD_0") {
                 *material = material.map(|number| bare_material(&mut self.document.materials, &mut self.bare, number));
             }
         }
-        let section_accessors = &self.accessors[accessors];
-        if section_accessors.groups.is_empty()
-            && section_accessors.lines.is_none()
-            && section_accessors.points.is_none()
-        {
+        if section_accessors.groups.is_empty() && !has_others {
             return Ok(None);
         }
         let next = self.document.meshes.len();
@@ -357,7 +357,7 @@ impl<'a> PlanBuilder<'a, '_> {
             mode: (topology != mode::TRIANGLES).then_some(topology),
             ..Primitive::default()
         };
-        let material = materials.first().copied().flatten().filter(|_| geometry.mesh.faces.is_empty());
+        let material = materials.last().copied().flatten();
         let triangles = section_accessors.groups.iter().zip(materials).map(|(&indices, material)| Primitive {
             material,
             ..primitive(&section_accessors.triangles, Some(indices), mode::TRIANGLES)

@@ -76,8 +76,9 @@ impl Lattice {
             |row: [f32; 4]| self.row(row).into_iter().map(|entry| (f64::from(entry as f32) - entry).abs()).sum::<f64>();
         let largest = matrix[..3].iter().map(|row| change(*row)).fold(0.0, f64::max);
         let square = |column: usize| matrix[..3].iter().map(|row| f64::from(row[column]).powi(2)).sum::<f64>();
-        // The transform scales coordinates by at least this.
-        let smallest = [0, 1, 2].map(square).into_iter().fold(f64::INFINITY, f64::min).sqrt();
+        // The transform scales coordinates by at least this, except those that it drops.
+        let squares = [0, 1, 2].map(square).into_iter().filter(|&square| square > 0.0);
+        let smallest = squares.fold(f64::INFINITY, f64::min).sqrt();
         largest / smallest
     }
 }
@@ -137,6 +138,9 @@ mod tests {
         let shift = f64::from(lattice.placed(Some(far))[0][3]) - 2e6 - 2.0 * f64::from(lattice.center[0]);
         assert!((lattice.transform_error(Some(far)) - shift.abs() / 2.0).abs() < 1e-9);
         assert!(shift.abs() > 1000.0 * lattice.error());
+        // A scale of zero.
+        let flat = [far[0], far[1], [0.0; 4], far[3]];
+        assert_eq!(lattice.transform_error(Some(flat)), lattice.transform_error(Some(far)));
     }
 
     #[test]

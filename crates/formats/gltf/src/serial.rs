@@ -4,7 +4,6 @@ use polyhaul_model::error::{self, try_string};
 use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 use std::fmt;
 use std::io::{self, Write};
-use std::marker::PhantomData;
 
 /// Message that marks out-of-memory errors of the JSON parser.
 pub(crate) const NO_MEMORY: &str = "out of memory";
@@ -19,31 +18,39 @@ pub(crate) fn collected<T>(items: impl ExactSizeIterator<Item = T>) -> error::Re
 
 /// Deserializes an array.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
-    struct ListVisitor<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
-        type Value = Vec<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a sequence")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-            let mut list = Vec::new();
-            while let Some(item) = items.next_element()? {
-                list.try_reserve(1).map_err(|_| A::Error::custom(NO_MEMORY))?;
-                list.push(item);
-            }
-            Ok(list)
-        }
-    }
-    deserializer.deserialize_seq(ListVisitor(PhantomData))
+    converted_list(deserializer, |item: T| item)
 }
 
 /// Deserializes an array of floats. Numbers out of their range become infinite, because the bounds of empty accessors
 /// may be the largest doubles.
 pub(crate) fn floats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
-    let numbers: Vec<f64> = list(deserializer)?;
-    Ok(numbers.into_iter().map(|number| number as f32).collect())
+    converted_list(deserializer, |number: f64| number as f32)
+}
+
+/// Deserializes an array and converts each item.
+fn converted_list<'de, D: Deserializer<'de>, T: Deserialize<'de>, U>(
+    deserializer: D,
+    convert: fn(T) -> U,
+) -> Result<Vec<U>, D::Error> {
+    struct ListVisitor<T, U>(fn(T) -> U);
+    impl<'de, T: Deserialize<'de>, U> Visitor<'de> for ListVisitor<T, U> {
+        type Value = Vec<U>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<U>, A::Error> {
+            let ListVisitor(convert) = self;
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element()? {
+                list.try_reserve(1).map_err(|_| A::Error::custom(NO_MEMORY))?;
+                list.push(convert(item));
+            }
+            Ok(list)
+        }
+    }
+    deserializer.deserialize_seq(ListVisitor(convert))
 }
 
 /// Deserializes text or `null`. Allocation must be fallible, because the text may be a whole buffer in base64.

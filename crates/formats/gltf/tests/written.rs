@@ -206,6 +206,24 @@ fn lines_and_points_without_faces_keep_their_material() {
 }
 
 #[test]
+fn lines_and_points_beside_faces_keep_the_only_material() {
+    let lines = Elements { offsets: vec![0, 2].into(), corner_positions: vec![0, 1].into(), ..Elements::default() };
+    let mesh = Mesh { lines, points: vec![2].into(), ..grid(1) };
+    let mut scene = placed(&mesh, &[("wire", turned(0.0, 1.0, 1.0))]);
+    scene.materials = ["red", "blue"].map(|name| Material { name: name.into(), ..Material::default() }).to_vec();
+    let mut materials = |slots: &[Option<usize>]| {
+        scene.objects[0].materials = Some(slots.to_vec());
+        let glb = write(&scene, GltfWriteOptions::default());
+        let primitives = &glb.json()["meshes"][0]["primitives"];
+        [0_usize, 1, 2].map(|at| primitives[at]["material"].as_u64())
+    };
+    assert_eq!(materials(&[Some(1)]), [Some(1); 3]);
+    assert_eq!(materials(&[Some(1), Some(0)]), [Some(1), None, None]);
+    scene.objects[0].materials = Some(vec![Some(1)]);
+    assert_eq!(write(&scene, GltfWriteOptions::default()).scene().objects[0].materials, Some(vec![Some(1)]));
+}
+
+#[test]
 fn different_names_prevent_instances_unless_requested() {
     let at = |x| turned(0.0, 1.0, x);
     let scene = placed(&grid(1), &[("a", at(0.0)), ("b", at(1.0)), ("odd", sheared()), ("", at(3.0))]);

@@ -6,7 +6,7 @@
 use crate::text::ObjDigits;
 use polyhaul_geometry::losses;
 use polyhaul_geometry::losses::{CHANGED_REMARKS, LeftOut};
-use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, loose_vertices, tables};
+use polyhaul_geometry::parts::{THIRD_COORDINATES, columns, tables, used_vertices};
 use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::names;
 use polyhaul_model::options::Digits;
@@ -45,8 +45,9 @@ pub fn note_left_out(
     let ObjExtent { not_finite, largest } = extent(scene, options, run)?;
     // Coordinates that are infinite only as 32-bit floats are written as doubles, which are finite.
     let not_finite = if not_finite > 0 { not_finite - beyond_floats(scene) } else { 0 };
-    let not_finite = not_finite + if options.scene.colors { sum(&non_finite_channels) } else { 0 };
-    let [normals, uvs] = values_without_faces(scene, run)?;
+    let [channels, translucent] = if options.scene.colors { color_losses(scene) } else { [0; 2] };
+    let not_finite = not_finite + channels;
+    let [normals, uvs] = values_without_faces(scene, options, run)?;
     let largest = f64::from(largest) * enlarged(scene, options);
     // Exact positions get as many digits as they need.
     let digits = |mesh: &Mesh| ObjDigits::new(options).of_positions(mesh);
@@ -55,9 +56,9 @@ pub fn note_left_out(
     let has_groups = matches!(options.own.smoothing, Smoothing::Groups | Smoothing::BitFlags) && is_evaluated(scene);
     let alpha = ["alpha value of a vertex color", "alpha values of vertex colors"];
     let kinds = [
-        ("left-out-normals", BARE_NORMALS, if options.scene.normals { normals } else { 0 }),
-        ("left-out-uvs", BARE_UVS, if options.scene.uv { uvs } else { 0 }),
-        ("left-out-alpha", alpha, if options.scene.colors { sum(&translucent) } else { 0 }),
+        ("left-out-normals", BARE_NORMALS, normals),
+        ("left-out-uvs", BARE_UVS, uvs),
+        ("left-out-alpha", alpha, translucent),
         (
             "left-out-sharp-edges",
             ["sharp edge", "sharp edges"],
@@ -241,32 +242,46 @@ fn renamed(scene: &Scene, materials: [&[Material]; 2]) -> u64 {
     (objects.count() + materials.count()) as u64
 }
 
-/// Numbers of normals and UVs of vertices that no face uses: OBJ stores them only at corners of faces.
-fn values_without_faces(scene: &Scene, run: &RunOptions) -> Result<[u64; 2]> {
+/// Numbers of normals and UVs to write of vertices that no face uses: OBJ stores them only at corners of faces. Normals
+/// that are zero or not finite, and UVs (0, 0), are not counted, because they only fill the arrays.
+fn values_without_faces(
+    scene: &Scene,
+    options: FormatOptions<'_, ObjWriteOptions>,
+    run: &RunOptions,
+) -> Result<[u64; 2]> {
+    let has_normals = |mesh: &Mesh| options.scene.normals && mesh.normal_domain == Domain::Vertex;
+    let has_uvs = |mesh: &Mesh| options.scene.uv && mesh.uv_domain == Domain::Vertex;
     let mut sums = [0; 2];
     for mesh in paced(&scene.meshes) {
-        let is_per_vertex = [
-            mesh.normal_domain == Domain::Vertex && !mesh.normals.is_empty(),
-            mesh.uv_domain == Domain::Vertex && !mesh.uvs.is_empty(),
-        ];
-        if is_per_vertex.contains(&true) {
-            let count = loose_vertices(mesh, run.worker_threads())?;
-            for (sum, _) in sums.iter_mut().zip(is_per_vertex).filter(|(_, is_per_vertex)| *is_per_vertex) {
-                *sum += count;
-            }
+        let normals = if has_normals(mesh) { mesh.normals.as_slice() } else { &[] };
+        let uvs = if has_uvs(mesh) { mesh.uvs.as_slice() } else { &[] };
+        if normals.is_empty() && uvs.is_empty() {
+            continue;
         }
+        let used = used_vertices(mesh, &[&mesh.faces.corner_positions], run.worker_threads())?;
+        let is_normal = |normal: &[f32; 3]| *normal != [0.0; 3] && normal.iter().all(|part| part.is_finite());
+        sums[0] += count_unused(normals, &used, is_normal);
+        sums[1] += count_unused(uvs, &used, |uv| *uv != [0.0; 2]);
     }
     Ok(sums)
 }
 
-/// Number of non-finite channels of the colors that are written.
-fn non_finite_channels(mesh: &Mesh) -> usize {
-    let written = mesh.colors.iter().filter(|color| !color.iter().all(|channel| channel.is_nan()));
-    written.flat_map(|color| &color[..3]).filter(|channel| !channel.is_finite()).count()
+/// Counts the values with a property whose bit in `used` is 0.
+fn count_unused<const N: usize>(values: &[[f32; N]], used: &[u32], has_property: impl Fn(&[f32; N]) -> bool) -> u64 {
+    let words = values.chunks(32).zip(used).filter(|(_, bits)| **bits != u32::MAX);
+    let count = |(values, bits): (&[[f32; N]], &u32)| {
+        let unused = values.iter().enumerate().filter(|(bit, _)| (bits >> bit) & 1 == 0);
+        unused.filter(|(_, value)| has_property(value)).count() as u64
+    };
+    words.map(count).sum()
 }
 
-/// Number of colors that are not opaque.
-fn translucent(mesh: &Mesh) -> usize {
-    let is_translucent = |color: &&[f32; 4]| color[3] != 1.0 && !color.iter().all(|channel| channel.is_nan());
-    mesh.colors.iter().filter(is_translucent).count()
+/// Numbers of non-finite channels, and of colors that are not opaque, among the colors that are written.
+fn color_losses(scene: &Scene) -> [u64; 2] {
+    let colors = paced(&scene.meshes).flat_map(|mesh| mesh.colors.iter());
+    let written = colors.filter(|color| !color.iter().all(|channel| channel.is_nan()));
+    written.fold([0; 2], |[not_finite, translucent], color| {
+        let channels = color[..3].iter().filter(|channel| !channel.is_finite()).count();
+        [not_finite + channels as u64, translucent + u64::from(color[3] != 1.0)]
+    })
 }

@@ -28,16 +28,23 @@ const NOTHING: ObjSaid = ObjSaid { smoothing: None, group: None, material: None 
 /// A slot that no object has.
 const NO_SLOT: i32 = -1;
 
-/// Returns the smoothing and the material in effect after an object's faces, as in [`ObjHeld::values`]; `None` if it
-/// has no faces.
-pub(super) fn values_after(text: &ObjText<'_>, prepared: &Prepared<'_>) -> Option<[u32; 3]> {
-    let last = prepared.face(prepared.mesh.faces.len().checked_sub(1)?);
+/// Returns the states in effect after an object, as in [`ObjHeld::values`]; `None` for states that it leaves as they
+/// are.
+pub(super) fn values_after(text: &ObjText<'_>, prepared: &Prepared<'_>) -> [Option<u32>; 3] {
     let writer = FaceWriter::new(text, prepared);
-    let has_material = writer.material(last).is_some_and(|material| !writer.material_name(material).is_empty());
-    let mut values = ObjHeld::default().values;
-    values[SMOOTHING] = writer.smoothing(last).unwrap_or(values[SMOOTHING]);
-    values[MATERIAL] = if has_material { 0 } else { NONE };
-    Some(values)
+    let mesh = prepared.mesh;
+    let material_value = |has_material: bool| Some(if has_material { 0 } else { NONE });
+    let mut values = [None; 3];
+    if let Some(last) = mesh.faces.len().checked_sub(1) {
+        let last = prepared.face(last);
+        let has_material = writer.material(last).is_some_and(|material| !writer.material_name(material).is_empty());
+        values = ObjHeld::default().values.map(Some);
+        values[SMOOTHING] = writer.smoothing(last).or(values[SMOOTHING]);
+        values[MATERIAL] = material_value(has_material);
+    } else if writer.sets_material_of_others() && !(mesh.lines.is_empty() && mesh.points.is_empty()) {
+        values[MATERIAL] = material_value(writer.slot_of_others() != NO_SLOT);
+    }
+    values
 }
 
 /// Writes faces `range`, counted in output order.
@@ -269,6 +276,27 @@ impl<'a> FaceWriter<'a> {
         material.map_or("", |material| &material.name)
     }
 
+    /// Returns whether lines and points set a material: only without faces, and not in Blender's dialect.
+    fn sets_material_of_others(&self) -> bool {
+        self.prepared.mesh.faces.is_empty() && self.text.options.scene.dialect != Dialect::Blender
+    }
+
+    /// Returns the slot of lines and points without faces: the first slot, as in the glTF reader, or [`NO_SLOT`].
+    fn slot_of_others(&self) -> i32 {
+        let has_slots = self.prepared.object.materials.is_some();
+        if has_slots && !self.material_name(0).is_empty() { 0 } else { NO_SLOT }
+    }
+
+    /// Writes the material of lines and points without faces, or ends the material of earlier objects.
+    fn say_material_of_others(&self, out: &mut Out) -> Result<()> {
+        let slot = self.slot_of_others();
+        let is_inherited = self.prepared.before[MATERIAL] != NONE;
+        if self.sets_material_of_others() && (slot != NO_SLOT || is_inherited) {
+            self.say_material(slot, out)?;
+        }
+        Ok(())
+    }
+
     fn say_material(&self, material: i32, out: &mut Out) -> Result<()> {
         let options = self.text.options.own;
         let name = names::joined(self.material_name(material));
@@ -284,7 +312,10 @@ impl<'a> FaceWriter<'a> {
 }
 
 /// Writes loose edges `range` as `l` elements.
-pub(super) fn lines(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+pub(super) fn lines(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+    if range.start == 0 {
+        FaceWriter::new(text, prepared).say_material_of_others(out)?;
+    }
     let forms = CornerForms::new(b"l", prepared.bases.map(|base| base.wrapping_add(1)));
     let lines = &prepared.mesh.lines;
     range.into_iter().try_for_each(|line| {
@@ -294,7 +325,10 @@ pub(super) fn lines(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out)
 }
 
 /// Writes loose points `range` as `p` elements.
-pub(super) fn points(prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+pub(super) fn points(text: &ObjText<'_>, prepared: &Prepared<'_>, range: Range<usize>, out: &mut Out) -> Result<()> {
+    if range.start == 0 && prepared.mesh.lines.is_empty() {
+        FaceWriter::new(text, prepared).say_material_of_others(out)?;
+    }
     let base = prepared.bases[0].wrapping_add(1);
     prepared.mesh.points[range]
         .iter()

@@ -78,8 +78,8 @@ impl ObjectText<'_> {
             ObjPagesKind::Normals => self.normals(range, out),
             ObjPagesKind::Uvs => self.uvs(range, out),
             ObjPagesKind::Faces => faces::faces(self.text, self.prepared, range, out),
-            ObjPagesKind::Lines => faces::lines(self.prepared, range, out),
-            ObjPagesKind::Points => faces::points(self.prepared, range, out),
+            ObjPagesKind::Lines => faces::lines(self.text, self.prepared, range, out),
+            ObjPagesKind::Points => faces::points(self.text, self.prepared, range, out),
         }
     }
 

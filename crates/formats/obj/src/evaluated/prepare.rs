@@ -28,8 +28,8 @@ pub(super) struct Prepared<'a> {
     pub(super) bases: [u32; 3],
     /// States in effect before the object, as in [`ObjHeld::values`](crate::text::ObjHeld::values).
     pub(super) before: [u32; 3],
-    /// States in effect after the object, if it has faces.
-    after: Option<[u32; 3]>,
+    /// States in effect after the object; `None` for states that it leaves as they are.
+    after: [Option<u32>; 3],
 }
 
 /// Results for one object; the memory is reused.
@@ -66,7 +66,7 @@ impl<'a> Prepared<'a> {
         let options = text.options;
         let mesh = &scene.meshes[object.mesh];
         let frame = Frame::new(object, scene.axes, &options.scene.placement(Some(Axes::OBJ))?)?;
-        let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3], before: [0; 3], after: None };
+        let mut prepared = Prepared { object, mesh, frame, numbers, bases: [0; 3], before: [0; 3], after: [None; 3] };
         // Taken out of `prepared`, from which values are borrowed while these are computed.
         let mut uvs = emptied(&mut prepared.numbers.uvs);
         let mut normals = emptied(&mut prepared.numbers.normals);
@@ -99,7 +99,9 @@ impl<'a> Prepared<'a> {
         // The counts fit in 32 bits: `add` checked them when it added the previous object.
         self.bases = written.counts.map(|count| count as u32);
         self.before = written.held.values;
-        written.held.values = self.after.unwrap_or(self.before);
+        for (value, after) in written.held.values.iter_mut().zip(self.after) {
+            *value = after.unwrap_or(*value);
+        }
         written.add(self.counts())
     }
 

@@ -90,6 +90,26 @@ fn objects_inherit_no_material_and_no_smoothing() {
     assert!(rest(&scene, &blender).iter().all(|line| line != "s 0" && line != "usemtl (null)"));
 }
 
+/// Without faces, the first slot is the material of lines and points, as in glTF files.
+#[test]
+fn lines_and_points_without_faces_have_the_material_of_the_first_slot() {
+    let mut scene = single(strip(), Some(vec![Some(0)]));
+    let lines = Elements { offsets: vec![0, 2].into(), corner_positions: vec![0, 1].into(), ..Elements::default() };
+    scene.meshes.push(Mesh { faces: Elements::default(), lines, points: vec![2].into(), ..strip() });
+    scene.meshes.push(Mesh { faces: Elements::default(), points: vec![3].into(), ..strip() });
+    for (name, mesh, slot) in [("two", 1, Some(1)), ("three", 2, None), ("four", 1, None), ("five", 2, Some(0))] {
+        let object = Object { transform: Some(IDENTITY), materials: Some(vec![slot]), ..named(name, mesh, &scene) };
+        scene.objects.push(object);
+    }
+    let lines = rest(&scene, &WriteOptions::default());
+    let expected = ["usemtl blue", "l 7 8", "p 9", "usemtl (null)", "p 16", "l 19 20", "p 21", "usemtl red", "p 28"];
+    assert_eq!(lines[0], "usemtl red");
+    assert_eq!(lines[5..], expected);
+    let mut blender = WriteOptions::default();
+    blender.scene.dialect = Dialect::Blender;
+    assert_eq!(rest(&scene, &blender).iter().filter(|line| line.starts_with("usemtl")).count(), 1);
+}
+
 #[test]
 fn group_runs_hold_where_no_vertex_groups_are_asked_for() {
     let weights = vec![1.0, 1.0, 1.0, f32::NAN, f32::NAN, f32::NAN].into();

@@ -79,6 +79,9 @@ impl Reference<'_> {
         let uvs = self.uvs(mesh);
         uvs.lines.iter().for_each(|line| self.line(line));
         self.faces(object, mesh, &frame, &uvs, &normals);
+        if mesh.faces.is_empty() && !mesh.lines.is_empty() {
+            self.material_of_lines(object);
+        }
         for element in 0..mesh.lines.len() {
             let corners = &mesh.lines.corner_positions[mesh.lines.corners(element)];
             let line: String = corners.iter().map(|&c| format!(" {}", self.before[0] + c as usize + 1)).collect();
@@ -248,6 +251,21 @@ impl Reference<'_> {
         }
         let material = usize::try_from(slot).ok().and_then(|slot| *slots.get(slot)?);
         self.left = [smooth.is_some_and(|value| value != 0), material.is_some()];
+    }
+
+    /// Lines without faces have the material of the first slot; otherwise they end what earlier objects left.
+    fn material_of_lines(&mut self, object: &Object) {
+        let material = object.materials.as_ref().and_then(|slots| *slots.first()?);
+        let has_material = material.is_some_and(|material| !self.scene.materials[material].name.is_empty());
+        if has_material {
+            self.material(object, 0);
+        } else if self.left[1] {
+            if self.options.obj.material_groups {
+                self.line(&format!("g {}_", blanks(&object.name)));
+            }
+            self.state_material("");
+        }
+        self.left[1] = has_material;
     }
 
     /// A scene without a named material has no `usemtl`; otherwise a face without a material cancels the previous

@@ -189,6 +189,11 @@ fn values_of_vertices_without_faces_are_counted() {
     assert_eq!(written(&scene, &write), [("left-out-normals", 1), ("left-out-uvs", 1)].into());
     scene.meshes[0].faces = Default::default();
     assert_eq!(written(&scene, &write), [("left-out-normals", 4), ("left-out-uvs", 4)].into());
+    // Zeros and non-finite normals only fill the arrays.
+    let mut filled = scene.clone();
+    filled.meshes[0].normals = vec![[0.0; 3], [-0.0; 3], [0.0, 2.0, 0.0], [0.0; 3]].into();
+    filled.meshes[0].uvs = vec![[0.0; 2], [-0.0, 0.0], [0.0; 2], [0.0; 2]].into();
+    assert_eq!(written(&filled, &write), [("left-out-normals", 1)].into());
     write.scene.normals = false;
     write.scene.uv = false;
     assert!(written(&scene, &write).is_empty());
