@@ -98,7 +98,7 @@ struct TextureTransform {
 }
 
 /// A property and the channel of an image that stores it; `None` for all color channels.
-struct MapChannel {
+struct MapRole {
     kind: MapKind,
     channel: Option<char>,
 }
@@ -143,8 +143,8 @@ impl MaterialReader<'_, '_, '_> {
         self.material.metallic = Some(pbr.metallic_factor.unwrap_or(1.0));
         self.material.roughness = Some(pbr.roughness_factor.unwrap_or(1.0));
         self.base(pbr.base_color_factor, pbr.base_color_texture.as_ref(), is_opaque)?;
-        let roughness = MapChannel { kind: MapKind::Roughness, channel: Some('g') };
-        let metallic = MapChannel { kind: MapKind::Metallic, channel: Some('b') };
+        let roughness = MapRole { kind: MapKind::Roughness, channel: Some('g') };
+        let metallic = MapRole { kind: MapKind::Metallic, channel: Some('b') };
         self.two_maps([roughness, metallic], pbr.metallic_roughness_texture.as_ref())
     }
 
@@ -153,9 +153,9 @@ impl MaterialReader<'_, '_, '_> {
         self.material.specular = Some(Color::Rgb(extension.specular_factor.unwrap_or([1.0; 3])));
         self.material.roughness = Some(1.0 - extension.glossiness_factor.unwrap_or(1.0));
         self.base(extension.diffuse_factor, extension.diffuse_texture.as_ref(), is_opaque)?;
-        let specular = MapChannel { kind: MapKind::Specular, channel: None };
+        let specular = MapRole { kind: MapKind::Specular, channel: None };
         // The alpha channel holds the glossiness.
-        let shininess = MapChannel { kind: MapKind::Shininess, channel: Some('m') };
+        let shininess = MapRole { kind: MapKind::Shininess, channel: Some('m') };
         self.two_maps([specular, shininess], extension.specular_glossiness_texture.as_ref())
     }
 
@@ -167,9 +167,9 @@ impl MaterialReader<'_, '_, '_> {
         if is_opaque {
             return self.map(MapKind::Diffuse, texture, None);
         }
-        let color = MapChannel { kind: MapKind::Diffuse, channel: None };
+        let color = MapRole { kind: MapKind::Diffuse, channel: None };
         // The alpha channel of the same image holds the opacity.
-        let opacity = MapChannel { kind: MapKind::Opacity, channel: Some('m') };
+        let opacity = MapRole { kind: MapKind::Opacity, channel: Some('m') };
         self.two_maps([color, opacity], texture)
     }
 
@@ -235,7 +235,7 @@ impl MaterialReader<'_, '_, '_> {
     }
 
     /// Adds two maps of a texture, if there is one, whose channels store two properties. Counts its losses once.
-    fn two_maps(&mut self, maps: [MapChannel; 2], info: Option<&TextureInfo>) -> Result<()> {
+    fn two_maps(&mut self, maps: [MapRole; 2], info: Option<&TextureInfo>) -> Result<()> {
         let [first, second] = maps;
         let number = self.material.maps.len();
         self.map(first.kind, info, first.channel)?;
