@@ -114,7 +114,7 @@ impl Worker<'_> {
         let mut report = if to.is_texture() && !is_texture {
             let options = TextureOptions::default()
                 .with_format(Some(to))
-                .with_image(write.image.clone())
+                .with_image(write.image)
                 .with_durable(write.durable)
                 .with_hash(true);
             let options = options

@@ -138,6 +138,8 @@ fn an_interruption_leaves_nothing() {
         let sent = std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
         assert_eq!(child.wait().unwrap().code(), code);
-        assert!(folder.names().is_empty() && cache.names().is_empty());
+        assert!(folder.names().is_empty());
+        // On a busy machine, the signal may arrive when all figures are saved.
+        assert!(cache.names().iter().all(|name| name == "polyhaul"), "{:?}", cache.names());
     }
 }
