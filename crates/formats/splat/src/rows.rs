@@ -77,7 +77,6 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
         }
     }
     resize(&mut columns, count)?;
-    note_scales(clamped.load(Ordering::Relaxed), &feed, options, &mut warnings)?;
     let rest = feed.drain()?;
     feed.check_end(Extent::Whole, &options.run.cancel)?;
     // At the limit, one more complete row shows that the limit was exceeded.
@@ -92,6 +91,8 @@ pub fn read(mut feed: Feed<'_>, options: &ParseOptions) -> Result<SplatsFound> {
         let diagnostic = Diagnostic { expected, ..Diagnostic::at(feed.name(), end, message) };
         warnings.broken(options.faults, "truncated", diagnostic)?;
     }
+    // Comes last: with `strict`, it may be an error, and a limit is exceeded before the end if the size is known.
+    note_scales(clamped.load(Ordering::Relaxed), &feed, options, &mut warnings)?;
     Ok(SplatsFound { scene: columns.into_scene()?, warnings, threads })
 }
 
