@@ -47,7 +47,7 @@ pub fn transform(mesh: &mut Mesh, matrix: &Matrix4, options: &RunOptions) -> Res
     }
     move_positions(mesh, &affine, threads)?;
     each(threads, mesh.normals.to_mut()?, |normal| affine.normal(normal).map(|part| part as f32));
-    if is_mirrored { reverse(mesh) } else { Ok(()) }
+    if is_mirrored { reverse_faces(mesh) } else { Ok(()) }
 }
 
 /// Transforms positions, in double precision if the mesh has `exact_positions`.
@@ -140,27 +140,29 @@ fn check_corners(mesh: &Mesh) -> Result<()> {
 }
 
 /// Reverses the winding of every face, including per-corner attributes. The first corner stays first.
-fn reverse(mesh: &mut Mesh) -> Result<()> {
+///
+/// # Errors
+/// [`ErrorKind::Memory`].
+pub fn reverse_faces(mesh: &mut Mesh) -> Result<()> {
     if mesh.uv_domain == Domain::Corner {
-        reverse_each(&mesh.faces, mesh.uvs.to_mut()?);
-        reverse_each(&mesh.faces, mesh.uv_depths.to_mut()?);
+        reverse_corners(&mesh.faces.offsets, mesh.uvs.to_mut()?);
+        reverse_corners(&mesh.faces.offsets, mesh.uv_depths.to_mut()?);
     }
     if mesh.normal_domain == Domain::Corner {
-        reverse_each(&mesh.faces, mesh.normals.to_mut()?);
+        reverse_corners(&mesh.faces.offsets, mesh.normals.to_mut()?);
     }
-    // A second copy of the offsets, because the streams of `mesh.faces` are borrowed mutably below.
-    let faces = Elements { offsets: mesh.faces.offsets.clone(), ..Elements::default() };
-    for stream in [&mut mesh.faces.corner_positions, &mut mesh.faces.corner_uvs, &mut mesh.faces.corner_normals] {
-        reverse_each(&faces, stream.to_mut()?);
+    let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
+    for stream in [corner_positions, corner_uvs, corner_normals] {
+        reverse_corners(offsets, stream.to_mut()?);
     }
     Ok(())
 }
 
 /// Reverses the values of each face's corners except the first.
-fn reverse_each<T>(faces: &Elements, values: &mut [T]) {
-    for face in 0..faces.len() {
-        if let Some([_, rest @ ..]) = values.get_mut(faces.corners(face)) {
-            rest.reverse();
+fn reverse_corners<T>(offsets: &[u32], values: &mut [T]) {
+    for face in offsets.windows(2) {
+        if let Some([_, others @ ..]) = values.get_mut(face[0] as usize..face[1] as usize) {
+            others.reverse();
         }
     }
 }

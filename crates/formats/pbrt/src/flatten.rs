@@ -3,6 +3,7 @@
 
 use crate::looks::{NameFile, PbrtLooks};
 use crate::places::{Places64, places64};
+use polyhaul_geometry::affine::reverse_faces;
 use polyhaul_geometry::exact::settle_transforms;
 use polyhaul_geometry::linear::{Matrix4, multiply};
 use polyhaul_model::error::{Error, ErrorKind, Result, limit_hint, try_copy, try_push, try_string};
@@ -398,29 +399,4 @@ fn inline_mesh(shape: &Shape<'_>) -> Result<Option<Mesh>> {
 
 fn array<T: Copy>(values: &[T]) -> Result<Array<T>> {
     try_copy(values, "an array").map(Array::from)
-}
-
-/// Reverses the winding of every face, which keeps its first corner, including the values of its corners.
-fn reverse_faces(mesh: &mut Mesh) -> Result<()> {
-    if mesh.uv_domain == Domain::Corner {
-        reverse_corners(&mesh.faces.offsets, mesh.uvs.to_mut()?);
-        reverse_corners(&mesh.faces.offsets, mesh.uv_depths.to_mut()?);
-    }
-    if mesh.normal_domain == Domain::Corner {
-        reverse_corners(&mesh.faces.offsets, mesh.normals.to_mut()?);
-    }
-    let Elements { offsets, corner_positions, corner_uvs, corner_normals } = &mut mesh.faces;
-    for stream in [corner_positions, corner_uvs, corner_normals] {
-        reverse_corners(offsets, stream.to_mut()?);
-    }
-    Ok(())
-}
-
-/// Reverses the values of each face's corners except the first.
-fn reverse_corners<T>(offsets: &[u32], values: &mut [T]) {
-    for face in offsets.windows(2) {
-        if let Some([_, others @ ..]) = values.get_mut(face[0] as usize..face[1] as usize) {
-            others.reverse();
-        }
-    }
 }

@@ -48,7 +48,7 @@ const PYTHON: &str = "POLYHAUL_PYTHON";
 /// Environment variable that requests lines `progress DONE TOTAL` on standard error; set by the Python package.
 const PROGRESS: &str = "POLYHAUL_PROGRESS";
 /// Options that do not affect the outputs. If any other option changes, the assets are converted again.
-const EXECUTION_OPTIONS: [&str; 30] = [
+const EXECUTION_OPTIONS: [&str; 26] = [
     "inputs",
     "output",
     "job",
@@ -69,10 +69,6 @@ const EXECUTION_OPTIONS: [&str; 30] = [
     "threads",
     "memory_limit",
     "spill_folder",
-    "read_rate",
-    "write_rate",
-    "read_latency",
-    "write_latency",
     "json",
     "quiet",
     "verbose",
