@@ -295,17 +295,23 @@ fn too_few() -> Error {
 /// Returns the values of runs in a range of faces, each with the number of consecutive faces that have it. Before the
 /// first run, the value is [`NONE`].
 pub fn spans(runs: &[Run], faces: Range<usize>) -> impl Iterator<Item = (u32, usize)> {
-    let first = runs.partition_point(|run| run.at.faces as usize <= faces.start);
+    spans_of(runs, faces, |at| at.faces)
+}
+
+/// Returns the same for a range of other elements: lines, points or curves. `count` returns their number.
+pub fn spans_of(runs: &[Run], elements: Range<usize>, count: fn(&Counts) -> u32) -> impl Iterator<Item = (u32, usize)> {
+    let start = move |run: &Run| count(&run.at) as usize;
+    let first = runs.partition_point(|run| start(run) <= elements.start);
     let before = first.checked_sub(1).map_or(NONE, |last| runs[last].value);
-    let rest = runs[first..].iter().map(|run| (run.value, run.at.faces as usize));
-    let starts = std::iter::once((before, faces.start)).chain(rest);
-    let ends = runs[first..].iter().map(|run| run.at.faces as usize).chain([usize::MAX]);
-    let end = faces.end;
+    let rest = runs[first..].iter().map(move |run| (run.value, start(run)));
+    let starts = std::iter::once((before, elements.start)).chain(rest);
+    let ends = runs[first..].iter().map(start).chain([usize::MAX]);
+    let end = elements.end;
     starts
         .zip(ends)
         .take_while(move |((_, start), _)| *start < end)
         .map(move |((value, start), next)| (value, next.min(end).saturating_sub(start)))
-        // If several runs start at the same face, the last applies: the others have no faces.
+        // If several runs start at the same element, the last applies: the others have no elements.
         .filter(|(_, count)| *count > 0)
 }
 

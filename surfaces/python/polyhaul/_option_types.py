@@ -330,7 +330,8 @@ class _OnlyWriteOptions(TypedDict, total=False):
     column_digits: Sequence[Digits] | None
     """Decimal places of each column, one value per column; overrides ``digits``. Formats: csv, tsv, txt, xyz, pts."""
     nan: str
-    """The text for NaN. Formats: csv, tsv, txt, xyz, pts. Default: ``"nan"``."""
+    """The text for NaN; empty only if the delimiter is not a space. Formats: csv, tsv, txt, xyz, pts. Default:
+    ``"nan"``."""
     csv_safe: bool
     """Put a ``'`` before column names that a spreadsheet would run as a formula. These start with ``=``, ``+``,
     ``-``, ``@``, a tab or a carriage return. Values are numbers and cannot be formulas. Formats: csv, tsv, txt, xyz,

@@ -3,7 +3,7 @@
 //! them.
 //!
 //! The same [`Spec`] yields the same bytes on every machine and for any number of threads: only sums, products,
-//! divisions and square roots of floats are used. [`write`] returns the content as [`Made`], for comparison with a
+//! divisions and square roots of floats are used. [`write()`] returns the content as [`Made`], for comparison with a
 //! reader's result. Texture files are referenced, but not written. All scenes are valid; [`hostile`] writes invalid
 //! scenes. See `part` for the content of a part, `shape` for meshes and curves, `text` for the writer.
 //!

@@ -11,7 +11,7 @@
 use crate::bucket::BucketConnector;
 use crate::location::{Location, StoreKind};
 use crate::redirect::{self, RedirectRules};
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
+use object_store::aws::{AmazonS3Builder, resolve_bucket_region};
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, Result, RetryConfig};
@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::env;
 use std::io;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -119,7 +120,7 @@ pub(crate) async fn bucket(location: &Location, settings: &Arc<NetworkSettings>)
     Ok(match location.kind {
         StoreKind::S3 => Arc::new(s3(name, settings).await?.with_http_connector(connector).build()?),
         StoreKind::Google => {
-            let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(name);
+            let builder = google_builder(variables()).with_bucket_name(name);
             Arc::new(
                 builder
                     .with_client_options(settings.client_options())
@@ -129,7 +130,7 @@ pub(crate) async fn bucket(location: &Location, settings: &Arc<NetworkSettings>)
             )
         }
         StoreKind::Azure | StoreKind::Web => {
-            let builder = MicrosoftAzureBuilder::from_env().with_container_name(name);
+            let builder = azure_builder(variables()).with_container_name(name);
             let is_emulator =
                 env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|value| value.eq_ignore_ascii_case("true"));
             let options = settings.client_options().with_allow_http(is_emulator);
@@ -141,9 +142,7 @@ pub(crate) async fn bucket(location: &Location, settings: &Arc<NetworkSettings>)
 async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder> {
     let profile = Profile::load();
     let setting = |variables: &[&str], key: &str| first_set(variables).or_else(|| profile.get(key));
-    let variables =
-        env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let mut builder = s3_builder(variables).with_bucket_name(bucket).with_retry(retries());
+    let mut builder = s3_builder(variables()).with_bucket_name(bucket).with_retry(retries());
     // Some stores do not support bulk deletion, which is not needed here.
     builder = builder.with_disable_bulk_delete(true);
     if first_set(&["AWS_ACCESS_KEY_ID"]).is_none()
@@ -172,19 +171,42 @@ async fn s3(bucket: &str, settings: &NetworkSettings) -> Result<AmazonS3Builder>
     Ok(builder.with_client_options(client))
 }
 
-/// Creates a builder with the settings in `AWS_` variables, like [`AmazonS3Builder::from_env`], but ignores empty ones,
-/// which would replace the settings of the profile and the machine.
 fn s3_builder(variables: impl Iterator<Item = (String, String)>) -> AmazonS3Builder {
-    let mut builder = AmazonS3Builder::new();
-    for (name, value) in variables {
-        if name.starts_with("AWS_")
-            && !value.is_empty()
-            && let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
-        {
-            builder = builder.with_config(key, value);
-        }
+    settings_of("AWS_", variables).fold(AmazonS3Builder::new(), |builder, (key, value)| builder.with_config(key, value))
+}
+
+fn google_builder(variables: impl Iterator<Item = (String, String)>) -> GoogleCloudStorageBuilder {
+    let settings = settings_of("GOOGLE_", variables);
+    let builder =
+        settings.fold(GoogleCloudStorageBuilder::new(), |builder, (key, value)| builder.with_config(key, value));
+    match first_set(&["SERVICE_ACCOUNT"]) {
+        Some(path) => builder.with_service_account_path(path),
+        None => builder,
     }
-    builder
+}
+
+fn azure_builder(variables: impl Iterator<Item = (String, String)>) -> MicrosoftAzureBuilder {
+    let settings = settings_of("AZURE_", variables);
+    let builder = settings.fold(MicrosoftAzureBuilder::new(), |builder, (key, value)| builder.with_config(key, value));
+    match first_set(&["IDENTITY_ENDPOINT"]) {
+        Some(endpoint) => builder.with_msi_endpoint(endpoint),
+        None => builder,
+    }
+}
+
+/// Returns the environment variables that are valid Unicode.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
+
+/// Returns the settings in variables with this prefix, like `from_env` of the builders, but without empty ones, which
+/// would replace the settings of the profile and the machine.
+fn settings_of<K: FromStr>(
+    prefix: &str,
+    variables: impl Iterator<Item = (String, String)>,
+) -> impl Iterator<Item = (K, String)> {
+    let given = variables.filter(move |(name, value)| name.starts_with(prefix) && !value.is_empty());
+    given.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)))
 }
 
 /// Returns the value of the first of these environment variables that is set and not empty.
@@ -242,6 +264,9 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use object_store::aws::AmazonS3ConfigKey;
+    use object_store::azure::AzureConfigKey;
+    use object_store::gcp::GoogleConfigKey;
 
     #[test]
     fn settings_come_from_the_environment() {
@@ -277,13 +302,22 @@ mod tests {
             ("AWS_UNKNOWN", "c"),
             ("BUCKET", "d"),
         ];
-        let builder = s3_builder(variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let builder = s3_builder(variables.into_iter().map(owned));
         let value = |key| builder.get_config_value(&key);
         assert_eq!(value(AmazonS3ConfigKey::AccessKeyId), None);
         assert_eq!(value(AmazonS3ConfigKey::SecretAccessKey), None);
         assert_eq!(value(AmazonS3ConfigKey::Token).as_deref(), Some("token"));
         assert_eq!(value(AmazonS3ConfigKey::Region).as_deref(), Some("b"));
         assert_eq!(value(AmazonS3ConfigKey::Bucket), None);
+        let variables = [("GOOGLE_APPLICATION_CREDENTIALS", ""), ("GOOGLE_BASE_URL", "a")];
+        let builder = google_builder(variables.into_iter().map(owned));
+        assert_eq!(builder.get_config_value(&GoogleConfigKey::ApplicationCredentials), None);
+        assert_eq!(builder.get_config_value(&GoogleConfigKey::BaseUrl).as_deref(), Some("a"));
+        let builder =
+            azure_builder([("AZURE_STORAGE_TOKEN", ""), ("AZURE_STORAGE_SAS_KEY", "b")].into_iter().map(owned));
+        assert_eq!(builder.get_config_value(&AzureConfigKey::Token), None);
+        assert_eq!(builder.get_config_value(&AzureConfigKey::SasKey).as_deref(), Some("b"));
     }
 
     #[test]

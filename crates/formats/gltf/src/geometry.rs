@@ -7,7 +7,7 @@
 use crate::serial::collected;
 use crate::splats::SplatPlaces;
 use polyhaul_geometry::domains::index_attributes;
-use polyhaul_geometry::flat::spans;
+use polyhaul_geometry::flat::{spans, spans_of};
 use polyhaul_geometry::linear::{add, cross, dot, subtract};
 use polyhaul_geometry::weld::{Welded, weld};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
@@ -46,6 +46,23 @@ pub(crate) struct MeshSection {
     pub(crate) lines: Option<(Vec<[u32; 2]>, VertexBlock)>,
     /// Vertices of the points.
     pub(crate) points: Option<VertexBlock>,
+    /// Material of the lines and points.
+    pub(crate) others: OthersMaterial,
+}
+
+/// The material of the lines and points of a section of a mesh without slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OthersMaterial {
+    /// Index of the material that all of them have, [`NONE`] if there is none or if they have several.
+    pub(crate) material: u32,
+    /// Number of lines and points whose material is left out, because they have several.
+    pub(crate) left_out: usize,
+}
+
+impl Default for OthersMaterial {
+    fn default() -> Self {
+        OthersMaterial { material: NONE, left_out: 0 }
+    }
 }
 
 /// Triangles with the same material.
@@ -152,7 +169,8 @@ impl<'a> GltfGeometry<'a> {
             let triangles = triangles(&mesh, faces, has_slots)?;
             let lines = lines(&mesh, start, end)?;
             let points = points(&mesh, start, end)?;
-            sections[cut] = MeshSection { triangles, vertices, lines, points };
+            let others = others_material(&mesh, start, end);
+            sections[cut] = MeshSection { triangles, vertices, lines, points, others };
         }
         // Computed once for all sections, because there may be many.
         let has_alpha = mesh.colors.iter().any(|color| color[3] < 1.0);
@@ -254,6 +272,23 @@ fn points(mesh: &Mesh, start: Counts, end: Counts) -> Result<Option<VertexBlock>
     }
     check(points, mesh)?;
     Ok(Some(VertexBlock::Listed(polyhaul_model::error::try_copy(points, "the plan")?)))
+}
+
+/// Returns the material of the lines and points of a section.
+fn others_material(mesh: &Mesh, start: Counts, end: Counts) -> OthersMaterial {
+    let lines = spans_of(&mesh.material_runs, start.lines as usize..end.lines as usize, |at| at.lines);
+    let points = spans_of(&mesh.material_runs, start.points as usize..end.points as usize, |at| at.points);
+    let mut first = None;
+    let mut is_mixed = false;
+    let mut with_material = 0;
+    for (material, count) in lines.chain(points) {
+        is_mixed |= *first.get_or_insert(material) != material;
+        with_material += if material == NONE { 0 } else { count };
+    }
+    match first {
+        Some(material) if !is_mixed => OthersMaterial { material, left_out: 0 },
+        _ => OthersMaterial { material: NONE, left_out: with_material },
+    }
 }
 
 fn check(positions: &[u32], mesh: &Mesh) -> Result<()> {

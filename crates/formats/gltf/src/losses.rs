@@ -14,7 +14,7 @@ use polyhaul_model::error::{Diagnostic, Place, Result};
 use polyhaul_model::severity::Severity;
 use polyhaul_model::splats::LINEAR_COLORS;
 use polyhaul_model::warnings::{Warnings, counted};
-use polyhaul_model::{Column, Material, Mesh, Scalar};
+use polyhaul_model::{Column, Material, Mesh, NONE, Scalar};
 use polyhaul_spill::paced;
 use std::collections::HashSet;
 
@@ -26,6 +26,11 @@ const SPLATS_CHANGED: [&str; 2] = [
 const SMOOTHING: [&str; 2] = ["smoothing setting", "smoothing settings"];
 
 const BARE_UVS: [&str; 2] = ["UV of lines and points", "UVs of lines and points"];
+
+const MIXED_MATERIALS: [&str; 2] = [
+    "material of a line or point (one object's lines and points have a single material)",
+    "materials of lines and points (one object's lines and points have a single material)",
+];
 
 const BARE_NORMALS: [&str; 2] = ["normal of lines and points", "normals of lines and points"];
 
@@ -70,8 +75,9 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-curves", ["free-form curve", "free-form curves"], sum(&|mesh| mesh.curves.len())),
         ("left-out-weights", ["position weight", "position weights"], sum(&|mesh| mesh.position_weights.len())),
         ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-uvs", BARE_UVS, sum(&|mesh| if mesh.faces.is_empty() { mesh.uvs.len() } else { 0 })),
+        ("left-out-uvs", BARE_UVS, sum(&bare_uvs)),
         ("left-out-normals", BARE_NORMALS, bare_normals(plan)),
+        ("left-out-materials", MIXED_MATERIALS, mixed_materials(plan)),
         ("left-out-colors", SPLAT_COLORS, of_splats(&|mesh, _| mesh.colors.len())),
         ("left-out-remarks", ["comment", "comments"], (job.scene.infos.len() - linear + comments) as u64),
     ];
@@ -237,6 +243,12 @@ fn odd_names(materials: &[Material]) -> Result<u64> {
     Ok(materials.iter().filter(|material| !seen.insert(&material.name)).count() as u64)
 }
 
+/// Counts UVs that are not written, because only triangles have UVs.
+fn bare_uvs(mesh: &Mesh) -> usize {
+    let of_lines = || mesh.lines.corner_uvs.iter().filter(|uv| **uv != NONE).count();
+    if mesh.faces.is_empty() { mesh.uvs.len() } else { of_lines() }
+}
+
 /// Counts normals of meshes without faces that are not written with points.
 fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
     let is_lost = |geometry: &crate::geometry::GltfGeometry<'_>| {
@@ -249,6 +261,12 @@ fn bare_normals(plan: &GltfPlan<'_>) -> u64 {
         None => geometry.mesh.normals.len(),
     };
     paced(&plan.data.geometries).filter(|geometry| is_lost(geometry)).map(|geometry| count(geometry) as u64).sum()
+}
+
+/// Counts lines and points whose material is left out.
+fn mixed_materials(plan: &GltfPlan<'_>) -> u64 {
+    let sections = paced(&plan.data.geometries).filter(|geometry| !geometry.has_slots);
+    sections.flat_map(|geometry| &geometry.sections).map(|section| section.others.left_out as u64).sum()
 }
 
 /// Returns whether a column has values that 32-bit floats cannot represent.

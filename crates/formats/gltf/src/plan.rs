@@ -329,7 +329,11 @@ impl<'a> PlanBuilder<'a, '_> {
         let keeps_first = has_slots && (geometry.mesh.faces.is_empty() || has_single_slot);
         let has_others = section_accessors.lines.is_some() || section_accessors.points.is_some();
         // The last material is that of lines and points.
-        let others = if keeps_first && has_others { material(0) } else { None };
+        let others = match (has_slots, has_others) {
+            (true, true) if keeps_first => material(0),
+            (false, true) => material(geometry.sections[section.section].others.material),
+            _ => None,
+        };
         try_push(&mut materials, others, "the plan")?;
         // Reserved here, because `bare_material` cannot report a failed allocation.
         self.document.materials.try_reserve(materials.len())?;

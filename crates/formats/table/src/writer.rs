@@ -122,6 +122,16 @@ pub(super) struct TablePageSlot {
     tile64: Vec<f64>,
 }
 
+/// Fails if the text for NaN would change the number of fields.
+fn check_nan(text: &str, delimiter: u8) -> Result<()> {
+    let is_lost = text.is_empty() && delimiter == b' ';
+    if is_lost || text.bytes().any(|byte| byte == delimiter || b"\r\n".contains(&byte)) {
+        let message = "the text for NaN cannot contain the delimiter or a newline, or be empty between spaces";
+        return Err(Error::new(ErrorKind::Usage, message));
+    }
+    Ok(())
+}
+
 /// Fails if a column contains lists, or if its number of rows differs from the table's.
 pub(super) fn check(table: &Table) -> Result<()> {
     for column in &table.columns {
@@ -290,6 +300,7 @@ pub(super) fn plan<'a>(
     if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
         return Err(Error::new(ErrorKind::Usage, "the delimiter cannot be a newline or part of a number"));
     }
+    check_nan(&style.own.nan, delimiter)?;
     let has_header = has_header(&rows.names, format, style);
     if !has_header && let Some(block) = rows.blocks.first() {
         // Without a decimal point, a normal would be read as a color.

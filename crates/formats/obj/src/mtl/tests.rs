@@ -452,6 +452,17 @@ fn every_prefix_is_a_library() {
     }
 }
 
+#[test]
+fn small_numbers_do_not_become_0() {
+    let material = |shininess| Material { shininess: Some(shininess), ..Material::default() };
+    for (value, text) in [(1e-7, "1e-07"), (-4e-7, "-4e-07"), (6e-7, "0.000001"), (0.0, "0.000000"), (0.25, "0.250000")]
+    {
+        let library = write(&[material(value)], &ObjWriteOptions::default()).unwrap();
+        let library = String::from_utf8(library).unwrap();
+        assert!(library.contains(&format!("Ns {text}\n")), "{library}");
+    }
+}
+
 /// Quadratic time for any of these would take hours.
 #[test]
 fn work_is_linear() {

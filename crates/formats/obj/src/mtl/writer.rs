@@ -13,8 +13,9 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 
 /// Formats a library with these materials.
 ///
-/// Parameters have 6 decimals. Numbers of map options have the shortest form, except that `-bm` has 6 decimals if these
-/// are exact. The only option that matters is `pbr_extensions`. `missing` materials are skipped.
+/// Parameters have 6 decimals, or the shortest form if 6 decimals would make them 0. Numbers of map options have the
+/// shortest form, except that `-bm` has 6 decimals if these are exact. The only option that matters is
+/// `pbr_extensions`. `missing` materials are skipped.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory).
@@ -115,12 +116,14 @@ impl MtlWriter {
         self.out.push(b'\n');
     }
 
-    /// Writes a keyword and numbers with 6 decimals.
+    /// Writes a keyword and numbers with 6 decimals, as Blender does, except that small numbers do not become 0.
     fn fixed(&mut self, keyword: &str, values: &[f32]) {
         self.out.extend_from_slice(keyword.as_bytes());
         for &value in values {
             self.out.push(b' ');
-            self.out.extend_from_slice(finite(value, |value| format!("{value:.6}")).as_bytes());
+            let is_lost = value != 0.0 && value.abs() < 5e-7;
+            let text = if is_lost { shortest(value) } else { finite(value, |value| format!("{value:.6}")) };
+            self.out.extend_from_slice(text.as_bytes());
         }
     }
 

@@ -167,3 +167,33 @@ fn columns_without_names_are_compared_by_place() {
     assert_eq!(listed[0], "columns: 1 only in the first file: a");
     assert_eq!(listed[1], "columns: 1 only in the second file: column 2");
 }
+
+/// Objects without slots have materials by statement, which glTF stores for each primitive.
+#[test]
+fn lines_and_points_keep_their_material() {
+    const VERTICES: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\n";
+    let cases: [(&str, &[(Option<u64>, &str)], u64, u64); 4] = [
+        ("usemtl a\nf 1 2 3\nusemtl b\nl 1 2\np 3\n", &[(None, "a"), (Some(1), "b"), (Some(0), "b")], 0, 0),
+        ("usemtl b\nl 1 2\nl 2 3\nusemtl a\n", &[(Some(1), "b")], 0, 1),
+        ("l 1 2\nusemtl a\nf 1/1 2/1 3/1\nl 1/1 2/1\n", &[(None, "a"), (Some(1), "")], 1, 2),
+        ("usemtl a\nl 1 2\no two\nusemtl b\nl 2 3\n", &[(Some(1), "a"), (Some(1), "b")], 0, 1),
+    ];
+    for (elements, expected, materials, uvs) in cases {
+        let obj = format!("{VERTICES}{elements}");
+        let write = WriteOptions::default().with_format(Some(Format::Glb));
+        let (file, report) = support::try_converted(memory(&obj, "x.obj"), &ReadOptions::default(), &write).unwrap();
+        let length = u32::from_le_bytes(*file[12..].first_chunk().unwrap()) as usize;
+        let document: serde_json::Value = serde_json::from_slice(&file[20..20 + length]).unwrap();
+        let name = |number: &serde_json::Value| match number.as_u64() {
+            Some(number) => document["materials"][number as usize]["name"].as_str().unwrap(),
+            None => "",
+        };
+        let meshes = document["meshes"].as_array().unwrap().iter();
+        let primitives = meshes.flat_map(|mesh| mesh["primitives"].as_array().unwrap());
+        let shown: Vec<_> =
+            primitives.map(|primitive| (primitive["mode"].as_u64(), name(&primitive["material"]))).collect();
+        assert_eq!(shown, expected, "{elements}");
+        let count = |code| report.warnings.counts().get(code).copied().unwrap_or(0);
+        assert_eq!([count("left-out-materials"), count("left-out-uvs")], [materials, uvs], "{elements}");
+    }
+}

@@ -154,6 +154,10 @@ fn what_has_no_place_is_refused() {
     }
     let style = TableWriteOptions::default().with_out_delimiter(Some(Delimiter::Byte(b'e')));
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
+    for (nan, format) in [("", Format::Txt), ("a b", Format::Xyz), ("a,b", Format::Csv), ("\n", Format::Tsv)] {
+        let style = styled(TableWriteOptions::default().with_nan(nan.into()));
+        assert_eq!(try_written(&small(), &[], format, &style).unwrap_err().kind(), ErrorKind::Usage, "{nan:?}");
+    }
     assert_eq!(written(&table_of(0, vec![]), Format::Csv, &WriteOptions::default()), "");
     assert_eq!(written(&table_of(2, vec![]), Format::Csv, &WriteOptions::default()), "");
 }
