@@ -86,8 +86,8 @@ pub fn note_dropped(
     output: &str,
     warnings: &mut Warnings,
 ) {
-    for kind in kinds {
-        let left_out: LeftOut = kind.into();
+    // Called for each mesh, of which there may be millions without losses: they need no message.
+    for left_out in kinds.into_iter().map(Into::<LeftOut>::into).filter(|left_out| left_out.count > 0) {
         let message = left_out.message(reason);
         left_out.note(message, output, warnings);
     }
