@@ -232,7 +232,7 @@ test('a bad row of PLY keeps its number', async () => {
       const [geometry, told] = await heard(parse);
       assert.deepEqual([...geometry.index.array], [0, 1, 2]);
       assert.deepEqual([...geometry.attributes.position.array], [0, 0, 0, 2, 0, 0, 3, 1, 0, 4, 0, 0]);
-      assert.match(told[0], /line \d+: `abc` is not a valid value/);
+      assert.match(told[0], /line \d+: skipped a row: `abc` is not a valid value/);
     }
   }
 });
