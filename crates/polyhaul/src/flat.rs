@@ -123,7 +123,7 @@ fn note_left_out_of_flat(flat: &Flat, warnings: &mut Warnings) {
     }
 }
 
-/// Warns about other content that mesh formats cannot store: lights, cameras, settings, media and motion.
+/// Warns about other content that is written only to pbrt: lights, cameras, settings, media and motion.
 fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
     let settings = [&render.film, &render.filter, &render.sampler, &render.integrator, &render.accelerator];
     let moving = render.shapes().filter(|shape| shape.motion().is_animated()).count()
@@ -138,9 +138,9 @@ fn note_left_out_of_render(render: &Render, warnings: &mut Warnings) {
         LeftOut::named("left-out-settings", ["renderer setting", "renderer settings"], settings.chain(options)),
         LeftOut::named("left-out-media", ["medium", "media"], render.media.iter().map(class)),
     ];
-    losses::note_dropped(", which mesh formats cannot store", kinds, "", warnings);
+    losses::note_dropped(", which polyhaul writes only to pbrt", kinds, "", warnings);
     let open_transforms = if moving == 1 { "transform at shutter open was" } else { "transforms at shutter open were" };
-    let reason = format!(", which mesh formats cannot store; the {open_transforms} kept");
+    let reason = format!(", which polyhaul writes only to pbrt; the {open_transforms} kept");
     let motion = LeftOut::new("left-out-motion", ["animated transform", "animated transforms"], moving as u64);
     losses::note_dropped(&reason, [motion], "", warnings);
 }

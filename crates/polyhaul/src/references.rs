@@ -428,7 +428,7 @@ impl<'o> Relinker<'o> {
     }
 }
 
-/// Replaces file names in a material by the result of `name_of`, if it returns one.
+/// Replaces file names in a material with the result of `name_of`, if it returns one.
 pub(crate) fn with_names<'m>(
     material: &'m Material,
     name_of: &mut dyn FnMut(&str) -> Result<Option<String>>,

@@ -78,7 +78,7 @@ pub enum Command {
     Watch(watch::WatchArgs),
     /// Generate a scene, write it, read it back, verify it and show the rates
     Demo(DemoArgs),
-    /// Load an asset at several disk speeds and with several codecs, and advise how to store it
+    /// Load an asset at several disk speeds and with several codecs, and recommend how to store it
     Sweep(sweep::SweepArgs),
     /// Measure the maximum rates of this machine and a disk, and save them
     Limits(limits::LimitsArgs),

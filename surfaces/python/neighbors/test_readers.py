@@ -65,7 +65,7 @@ FALLBACKS = {
     "corner uvs.ply": (
         PLY + FACES.format(1, "property list uchar float texcoord\n") + ROWS.format("") + "3 0 1 2 6 0 0 1 0 1 1\n",
         "pyvista",
-        "uvs per corner",
+        "UVs per corner",
     ),
     "plus.stl": (SOLID.format("a").replace(" 1 1 0", " +1 1 0"), "pyvista", "plus sign"),
     "uneven.off": ("OFF\n4 2 0\n0 0 0\n1 0 00 1 0 2\n1 1 0\n0 1 0\n3 0 1 0 2\n", "trimesh", "rows that are not lines"),

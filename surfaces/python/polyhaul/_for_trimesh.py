@@ -226,7 +226,7 @@ class _Corners:
         for stream, some in zip(others, missing, strict=True):
             streams.append(None if stream is None or some is None or bool(some.any()) else stream.astype(np.int64))
         if is_partial and self._has_even_lines(missing):
-            raise FallbackError("corners with and without uvs or normals on lines with the same number of values")
+            raise FallbackError("corners with and without UVs or normals on lines with the same number of values")
         if not is_partial and bool((self._sizes == self._sizes[0]).all()):
             shape = (-1, int(self._sizes[0]))
             return tuple(None if stream is None else stream.reshape(shape) for stream in streams)  # type: ignore[return-value]

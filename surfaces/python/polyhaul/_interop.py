@@ -363,7 +363,7 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
     elif mesh.normals is not None:
         columns.dropped.append("normals that are not per vertex")
     if mesh.uvs is not None and not mesh.face_count:
-        columns.dropped.append("uvs of points")
+        columns.dropped.append("UVs of points")
     if mesh.colors is not None:
         vertices.colors = tensor(np.ascontiguousarray(columns.opaque(mesh.colors)))
     for name, values in columns.of({} if legacy else mesh.vertex_columns).items():

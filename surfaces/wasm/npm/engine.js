@@ -167,7 +167,7 @@ export class Engine {
     throw new PolyhaulError(failure ? { ...answer, message: `${answer.message}: ${failure.message}` } : answer);
   }
 
-  /** Replaces every address in an answer by a copy of its array. */
+  /** Replaces every address in an answer with a copy of its array. */
   copied(answer) {
     for (const [key, value] of Object.entries(answer)) {
       if (value === null || typeof value !== 'object') continue;

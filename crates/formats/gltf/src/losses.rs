@@ -179,7 +179,8 @@ const ROUNDED_TRANSFORM: f64 = 1e-6;
 fn note_transforms(job: &GltfJob<'_>, changes: &Changes, warnings: &mut Warnings) {
     let what = ["instance transform was decomposed", "instance transforms were decomposed"];
     let message = format!(
-        "{} into translation, rotation and scale: rounding changed entries by at most {:.1e} of their axis",
+        "{} into translation, rotation and scale: rounding changed entries by at most {:.1e} of the length of their \
+         axis",
         counted(changes.transforms, what),
         changes.transform_error
     );

@@ -40,9 +40,9 @@ def obj_data(path: str) -> pyvista.PolyData:
     if mesh.curves or len(mesh.points) or (has_lines and mesh.face_count):
         raise FallbackError("points or curves, or lines beside faces")
     if not mesh.face_count and (mesh.groups or scene.materials or mesh.uvs is not None):
-        raise FallbackError("groups, materials or uvs without faces")
+        raise FallbackError("groups, materials or UVs without faces")
     if mesh.uvs is not None and not mesh.uvs[:, 1].any() and Statements(text).fewest_numbers(b"vt") < 2:
-        raise FallbackError("uvs of one number")
+        raise FallbackError("UVs of one number")
     positions = mesh.positions.astype(np.float64, copy=False)
     corners = mesh.corner_positions
     is_repeated = not all(_agrees(stream, corners) for stream in (mesh.corner_uvs, mesh.corner_normals))
@@ -148,7 +148,7 @@ def _materials(scene: Any, mesh: Any) -> _Materials:
     if has_uvs and not any(is_named for face, _, is_named in events if face == 0):
         uv_names = ["TCoords"]
         if not _has_uvs_before(mesh, events):
-            raise FallbackError("uvs that start after the first faces")
+            raise FallbackError("UVs that start after the first faces")
     for face, name, is_named in events:
         of_faces[face:] = names.index(name)
         if is_named:

@@ -97,7 +97,7 @@ def _check(vertex: Kinds, face: Kinds) -> None:
     if any(kind not in _BYTES for kind in (*colors, *cell_values)):
         raise FallbackError("colors that are not bytes")
     if "texcoord" in face:
-        raise FallbackError("uvs per corner, for which VTK repeats points")
+        raise FallbackError("UVs per corner, for which VTK repeats points")
     if unknown := [name for name in vertex if name in _OTHERWISE]:
         raise FallbackError(f"the property {unknown[0]}")
     if face and face.get("vertex_indices") != "list":

@@ -288,7 +288,7 @@ impl Record {
         let Machine { cpu, cores, date, .. } = &self.machine;
         let _ = writeln!(
             text,
-            "{cpu}, {cores} cores, {date}; minimum of {} rounds, files in the page cache. Every figure comes from \
+            "{cpu}, {cores} cores, {date}; fastest of {} rounds, files in the page cache. Every figure comes from \
              `cargo xtask bench`.",
             self.rounds
         );

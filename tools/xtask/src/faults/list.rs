@@ -154,7 +154,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("c-size", "accepts structs that are too small", &[P(20)], unit("polyhaul-capi", "raw")),
     fault("part-base", "shifts the indices of a part of a file", &[P(13)], unit("polyhaul-wasm", "part::")),
     // Python.
-    fault("python-exception", "replaces exceptions of callbacks by its own", &[P(19)], pytest("tests/test_callbacks.py")),
+    fault("python-exception", "replaces exceptions of callbacks with its own", &[P(19)], pytest("tests/test_callbacks.py")),
     // Formats.
     fault("image-pixels", "accepts one pixel more than the limit", &[P(7)], all("polyhaul", "images::")),
     fault("image-upward", "does not turn images whose first row is at the bottom", &[P(17)], all("polyhaul", "images::")),

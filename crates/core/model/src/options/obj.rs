@@ -3,8 +3,8 @@
 use super::{Digits, SceneWriteOptions};
 
 crate::options! {
-    /// Options for writing OBJ. The defaults are Blender's dialect: files written by Blender are reproduced byte for
-    /// byte.
+    /// Options for writing OBJ. The defaults are those of Blender's exporter. With [`super::Dialect::Blender`], files
+    /// written by Blender are reproduced byte for byte, except for comments.
     #[derive(Clone, Copy, Debug, PartialEq)]
     pub struct ObjWriteOptions in "obj" {
         /// Decimal places of positions. Defaults to `digits`, or 6.

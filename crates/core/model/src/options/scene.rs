@@ -109,7 +109,7 @@ pub struct Placement {
     pub scale: f64,
     /// Cut faces into triangles.
     pub triangulate: bool,
-    /// The conventions of PLY and STL files.
+    /// The conventions of OBJ, PLY and STL files.
     pub dialect: Dialect,
 }
 
@@ -138,11 +138,13 @@ impl<O> Clone for FormatOptions<'_, O> {
 impl<O> Copy for FormatOptions<'_, O> {}
 
 crate::choices! {
-    /// The conventions of PLY and STL files, where the formats leave a choice.
+    /// The conventions of OBJ, PLY and STL files, where the formats leave a choice.
     pub enum Dialect = Common {
-        /// The conventions most programs use. In PLY, each position keeps its index as a vertex; further vertices of a
-        /// position follow after all positions; indices are `int`; colors have an alpha if it is not 1 everywhere, and
-        /// follow the UVs. Faces of mirrored objects are reversed, so that their fronts still face outward.
+        /// The conventions most programs use. In OBJ, `usemtl (null)` and `s 0` keep objects from inheriting the
+        /// material and smoothing of earlier objects. In PLY, each position keeps its index as a vertex; further
+        /// vertices of a position follow after all positions; indices are `int`; colors have an alpha if it is not 1
+        /// everywhere, and follow the UVs. Faces of mirrored objects are reversed, so that their fronts still face
+        /// outward.
         "common" => Common,
         /// Blender's conventions. Binary files are byte-identical to Blender's, except for comments, polygons with five
         /// or more corners, and names with spaces. In PLY, if corners have UVs, vertices are in the order of the first

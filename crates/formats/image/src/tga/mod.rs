@@ -8,7 +8,7 @@
 //!   attribute bits; types 0 to 2 declare it meaningless. If undeclared alpha is 0 in all pixels, the image is read as
 //!   opaque, since it would be invisible (`unused-alpha`). An image with 16-bit colors and no extension area is also
 //!   read as opaque if its attribute bit is 0 in all pixels. Any other undeclared alpha is kept, with the warning
-//!   `undeclared-alpha` unless it is 255 in all pixels or of type 2.
+//!   `undeclared-alpha` unless it is 255 in all pixels or the type is 2.
 //! - If the header does not declare one attribute bit, the 16th bit of pixels and of the color map is dropped, with the
 //!   warning `left-out-alpha` if the bit varies.
 //! - 5-bit samples are scaled to 8 bits and rounded, so that 31 becomes 255.

@@ -304,7 +304,7 @@ impl PlyField<'_> {
     }
 }
 
-/// Replaces missing channels by 1 (white).
+/// Replaces missing channels with 1 (white).
 fn whole(color: &[f32; 4]) -> [f32; 4] {
     color.map(|channel| if channel.is_nan() { 1.0 } else { channel })
 }

@@ -53,8 +53,8 @@ fn a_loss_is_an_error_that_names_it_and_its_count() {
         (PLY, "a.ply", Format::Csv, Strict::Losses, "dropped 1 element besides `vertex`, because CSV stores one table"),
         (PLY, "a.ply", Format::Xyz, Strict::Losses, "dropped 1 element besides `vertex`, because XYZ stores one table"),
         (PBRT, "a.pbrt", Format::Obj, Strict::Losses, "dropped 1 shape of type"),
-        (PBRT, "a.pbrt", Format::Obj, Strict::All, "dropped 1 light, which mesh formats cannot store"),
-        (PBRT, "a.pbrt", Format::Ply, Strict::All, "dropped 1 light, which mesh formats cannot store"),
+        (PBRT, "a.pbrt", Format::Obj, Strict::All, "dropped 1 light, which polyhaul writes only to pbrt"),
+        (PBRT, "a.pbrt", Format::Ply, Strict::All, "dropped 1 light, which polyhaul writes only to pbrt"),
     ];
     for (text, name, format, strict, said) in cases {
         let (error, report) = both(text, name, format, strict);
