@@ -3,7 +3,7 @@
 //! Readers produce one mesh per file. Objects are sections of that mesh, with a range of each kind of element.
 //! [`crate::parts`] writes sections without copying them.
 
-use polyhaul_model::copy::{self, pick};
+use polyhaul_model::copy::{self, CopiedRows, pick};
 use polyhaul_model::error::{Error, ErrorKind, Result, try_push};
 use polyhaul_model::{Array, Counts, Curve, Domain, Elements, Mesh, NONE, Run, VertexGroup};
 use polyhaul_pipeline::arrays::zeroed;
@@ -79,7 +79,7 @@ pub fn section(mesh: &Mesh, start: Counts, end: Counts, which: SectionPositions)
     }
     let mut faces = copied(&mesh.faces, faces, &face_corners)?;
     let mut lines = copied(&mesh.lines, lines, &line_corners)?;
-    let mut points = pick(&mesh.points, points)?;
+    let mut points = pick(&mesh.points, &points.into())?;
     let indexed = |domain: Domain, of_section: Range<usize>, count: usize, streams: [&[u32]; 2]| match domain {
         Domain::Indexed => Picked::new(of_section, count, &streams, std::iter::empty()),
         _ => Picked::new(0..0, 0, &[], std::iter::empty()),
@@ -211,8 +211,8 @@ impl Picked {
     }
 
     /// Returns the old indices in their new order.
-    fn all(&self) -> impl Iterator<Item = usize> + Clone {
-        self.range.clone().chain(self.others.iter().map(|&index| index as usize))
+    fn all(&self) -> CopiedRows<'_> {
+        CopiedRows { range: self.range.clone(), others: &self.others }
     }
 }
 
@@ -234,34 +234,36 @@ impl SectionPicks<'_> {
     /// Copies the section's values of an attribute. `indexed` selects the values if the attribute has an index stream.
     fn attribute<T: Copy>(&self, values: &Array<T>, domain: Domain, indexed: &Picked) -> Result<Array<T>> {
         match domain {
-            Domain::Indexed => pick(values, indexed.all()),
-            Domain::Vertex => pick(values, self.positions.all()),
-            Domain::Corner => pick(values, self.corners.clone()),
-            Domain::Face => pick(values, self.faces.clone()),
+            Domain::Indexed => pick(values, &indexed.all()),
+            Domain::Vertex => pick(values, &self.positions.all()),
+            Domain::Corner => pick(values, &self.corners.clone().into()),
+            Domain::Face => pick(values, &self.faces.clone().into()),
         }
     }
 
     /// Copies the per-position and per-face data except uvs and normals. The other fields are empty.
     fn rest(&self, mesh: &Mesh) -> Result<Mesh> {
+        let vertices = self.positions.all();
+        let faces = self.faces.clone().into();
         let mut rest = Mesh {
-            positions: pick(&mesh.positions, self.positions.all())?,
-            exact_positions: pick(&mesh.exact_positions, self.positions.all())?,
-            position_weights: pick(&mesh.position_weights, self.positions.all())?,
-            colors: pick(&mesh.colors, self.positions.all())?,
-            face_materials: pick(&mesh.face_materials, self.faces.clone())?,
-            face_smooth: pick(&mesh.face_smooth, self.faces.clone())?,
+            positions: pick(&mesh.positions, &vertices)?,
+            exact_positions: pick(&mesh.exact_positions, &vertices)?,
+            position_weights: pick(&mesh.position_weights, &vertices)?,
+            colors: pick(&mesh.colors, &vertices)?,
+            face_materials: pick(&mesh.face_materials, &faces)?,
+            face_smooth: pick(&mesh.face_smooth, &faces)?,
             sharp_edges: self.sharp_edges(&mesh.sharp_edges)?,
             ..Mesh::default()
         };
         for group in &mesh.vertex_groups {
-            let weights = pick(&group.weights, self.positions.all())?;
+            let weights = pick(&group.weights, &vertices)?;
             try_push(&mut rest.vertex_groups, VertexGroup { name: group.name.clone(), weights }, "a section")?;
         }
         for column in &mesh.vertex_columns {
-            try_push(&mut rest.vertex_columns, copy::rows(column, self.positions.all())?, "a section")?;
+            try_push(&mut rest.vertex_columns, copy::rows(column, &vertices)?, "a section")?;
         }
         for column in &mesh.face_columns {
-            try_push(&mut rest.face_columns, copy::rows(column, self.faces.clone())?, "a section")?;
+            try_push(&mut rest.face_columns, copy::rows(column, &faces)?, "a section")?;
         }
         Ok(rest)
     }
@@ -296,13 +298,14 @@ fn copied(elements: &Elements, range: Range<usize>, corners: &Range<usize>) -> R
     if range.is_empty() {
         return Ok(Elements::default());
     }
-    let mut offsets = pick(&elements.offsets, range.start..range.end + 1)?;
+    let mut offsets = pick(&elements.offsets, &(range.start..range.end + 1).into())?;
     offsets.to_mut()?.iter_mut().for_each(|offset| *offset = offset.wrapping_sub(corners.start as u32));
+    let corners = corners.clone().into();
     Ok(Elements {
         offsets,
-        corner_positions: pick(&elements.corner_positions, corners.clone())?,
-        corner_uvs: pick(&elements.corner_uvs, corners.clone())?,
-        corner_normals: pick(&elements.corner_normals, corners.clone())?,
+        corner_positions: pick(&elements.corner_positions, &corners)?,
+        corner_uvs: pick(&elements.corner_uvs, &corners)?,
+        corner_normals: pick(&elements.corner_normals, &corners)?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use crate::domains::index_attributes;
 use crate::weld::{Welded, weld};
-use polyhaul_model::copy::{self, pick};
+use polyhaul_model::copy::{self, CopiedRows, pick};
 use polyhaul_model::error::Result;
 use polyhaul_model::{Domain, Mesh, NONE, VertexGroup};
 use polyhaul_pipeline::options::RunOptions;
@@ -51,7 +51,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
         weld.vertex_normals = weld.vertex_positions.clone();
     }
     let vertex_positions = weld.vertex_positions.clone();
-    let rows = || vertex_positions.iter().map(|&row| row as usize);
+    let rows = CopiedRows::from(&*vertex_positions);
     let mut welded = Mesh {
         positions: weld.positions(&mesh, options)?.into(),
         exact_positions: weld.exact_positions(&mesh, options)?.into(),
@@ -60,7 +60,7 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
         normals: weld.normals(&mesh, [0.0; 3], options)?.into(),
         normal_domain: Domain::Vertex,
         colors: weld.colors(&mesh, options)?.into(),
-        position_weights: pick(&mesh.position_weights, rows())?,
+        position_weights: pick(&mesh.position_weights, &rows)?,
         uv_depths: depths(&mesh.uv_depths, &weld.vertex_uvs)?.into(),
         sharp_edges: mesh.sharp_edges.clone(),
         ..mesh
@@ -79,10 +79,10 @@ pub fn welded(mesh: &Mesh, options: &RunOptions) -> Result<Mesh> {
     renumber(welded.sharp_edges.to_mut()?.as_flattened_mut());
     welded.curves.iter_mut().for_each(|curve| renumber(&mut curve.control_points));
     for VertexGroup { weights, .. } in &mut welded.vertex_groups {
-        *weights = pick(weights, rows())?;
+        *weights = pick(weights, &rows)?;
     }
     for column in &mut welded.vertex_columns {
-        *column = copy::rows(column, rows())?;
+        *column = copy::rows(column, &rows)?;
     }
     welded.move_curves_behind();
     Ok(welded)

@@ -31,7 +31,7 @@ pub(crate) fn load(input: Input, options: &ReadOptions) -> Result<Loaded<Image>>
 }
 
 pub(crate) fn load_opened(input: &Opened, options: &ReadOptions) -> Result<Loaded<Image>> {
-    match load_as(input, options, |_| ContentShape::Image)? {
+    match load_as(input, options, &|_| ContentShape::Image)? {
         (Read { content: Content::Image(image), .. }, report) => Ok(Loaded::new(image, report)),
         _ => Err(Error::new(ErrorKind::Internal, "an image was read as something else")),
     }
@@ -68,7 +68,7 @@ pub(crate) fn open_near(near: &Near, name: &str, options: &ReadOptions) -> Resul
 
 /// Reads an input as a texture.
 pub(crate) fn load_texture(input: Input, options: &ReadOptions) -> Result<Loaded<Texture>> {
-    match load_as(&Opened::to_read(input, options)?, options, |_| ContentShape::Texture)? {
+    match load_as(&Opened::to_read(input, options)?, options, &|_| ContentShape::Texture)? {
         (Read { content: Content::Texture(texture), .. }, report) => Ok(Loaded::new(texture, report)),
         _ => Err(Error::new(ErrorKind::Internal, "a texture was read as something else")),
     }

@@ -18,7 +18,7 @@ use polyhaul_table::{self as table, Layout, TableFormat};
 
 /// Reads the requested tables of an input.
 pub(crate) fn load(input: &Opened, options: &ReadOptions) -> Result<Loaded<Tables>> {
-    let (read, report) = load_as(input, options, |_| ContentShape::Tables)?;
+    let (read, report) = load_as(input, options, &|_| ContentShape::Tables)?;
     let Content::Tables(mut tables) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
@@ -33,7 +33,7 @@ pub(crate) fn load_array(input: Input, options: &ReadOptions) -> Result<Loaded<T
     if !options.rows.is_everything() {
         return Err(Error::new(ErrorKind::Usage, "row options do not apply to arrays; read a table instead"));
     }
-    let (read, report) = timed(&Opened::new(input, options)?, None, options, |job| {
+    let (read, report) = timed(&Opened::new(input, options)?, None, options, &|job| {
         let Some(kind) = table_of(job.format).filter(|&kind| kind != TableFormat::Npy) else {
             return Err(Error::new(ErrorKind::Usage, "only text tables can be read into one array"));
         };

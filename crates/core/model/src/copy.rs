@@ -6,6 +6,7 @@
 use crate::error::{Error, ErrorKind, Result, try_copy};
 use crate::render::{Instances, Render, Segment};
 use crate::{Array, Column, Curve, Elements, Mesh, Scene, Table, map_values};
+use std::ops::Range;
 
 /// Copies a scene without its materials, material libraries and renderer data, which callers set themselves.
 pub fn scene(scene: &Scene) -> Result<Scene> {
@@ -62,39 +63,89 @@ fn segment(segment: &Segment) -> Result<Segment> {
     })
 }
 
+/// Rows to copy: a range, and then others.
+#[derive(Clone, Debug, Default)]
+pub struct CopiedRows<'a> {
+    /// The first rows.
+    pub range: Range<usize>,
+    /// The rows after them, in any order.
+    pub others: &'a [u32],
+}
+
+impl CopiedRows<'_> {
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.range.clone().chain(self.others.iter().map(|&row| row as usize))
+    }
+
+    fn count(&self) -> usize {
+        self.range.len() + self.others.len()
+    }
+}
+
+impl From<Range<usize>> for CopiedRows<'_> {
+    fn from(range: Range<usize>) -> Self {
+        CopiedRows { range, others: &[] }
+    }
+}
+
+impl<'a> From<&'a [u32]> for CopiedRows<'a> {
+    fn from(others: &'a [u32]) -> Self {
+        CopiedRows { range: 0..0, others }
+    }
+}
+
 /// Copies some rows of a column. A row out of range is skipped in a column of numbers and becomes an empty list in a
 /// column of lists.
-pub fn rows(column: &Column, rows: impl Iterator<Item = usize> + Clone) -> Result<Column> {
+pub fn rows(column: &Column, rows: &CopiedRows<'_>) -> Result<Column> {
     let name = column.name.clone();
     let Some(offsets) = &column.offsets else {
         return Ok(Column { name, values: map_values!(&column.values, array => pick(array, rows)?), offsets: None });
     };
-    let list = |row: usize| match offsets.get(row..).unwrap_or_default() {
-        [start, end, ..] => *start as usize..*end as usize,
-        _ => 0..0,
-    };
     let mut ends = Vec::new();
-    ends.try_reserve_exact(rows.clone().count() + 1)?;
+    ends.try_reserve_exact(rows.count() + 1)?;
     ends.push(0u32);
     let mut end = 0u32;
-    for row in rows.clone() {
-        let list_len = u32::try_from(list(row).len()).ok();
+    for row in rows.iter() {
+        let list_len = u32::try_from(list(offsets, row).len()).ok();
         let next_end = list_len.and_then(|list_len| end.checked_add(list_len));
         end = next_end.ok_or_else(|| Error::new(ErrorKind::Limit, "a list column can have at most 2^32 - 1 values"))?;
         ends.push(end);
     }
-    let values = map_values!(&column.values, array => pick(array, rows.flat_map(list))?);
+    let values = map_values!(&column.values, array => pick_lists(array, offsets, rows, end)?);
     Ok(Column { name, values, offsets: Some(ends.into()) })
 }
 
-/// Copies the elements at `indices`, skipping indices out of range.
-pub fn pick<T: Copy>(array: &Array<T>, indices: impl Iterator<Item = usize> + Clone) -> Result<Array<T>> {
+/// Returns the range of a list's values; an empty range for a row out of range.
+fn list(offsets: &[u32], row: usize) -> Range<usize> {
+    match offsets.get(row..).unwrap_or_default() {
+        [start, end, ..] => *start as usize..*end as usize,
+        _ => 0..0,
+    }
+}
+
+/// Copies the elements in these rows, skipping rows out of range.
+pub fn pick<T: Copy>(array: &Array<T>, rows: &CopiedRows<'_>) -> Result<Array<T>> {
     let mut picked = Vec::new();
     if !array.is_empty() {
-        picked.try_reserve_exact(indices.clone().count())?;
-        picked.extend(indices.filter_map(|index| array.get(index)));
+        picked.try_reserve_exact(rows.count())?;
+        picked.extend_from_slice(inside(array, rows.range.clone()));
+        picked.extend(rows.others.iter().filter_map(|&row| array.get(row as usize)));
     }
     Ok(picked.into())
+}
+
+/// Copies the `count` values of lists.
+fn pick_lists<T: Copy>(array: &Array<T>, offsets: &[u32], rows: &CopiedRows<'_>, count: u32) -> Result<Array<T>> {
+    let mut picked = Vec::new();
+    picked.try_reserve_exact(count as usize)?;
+    rows.iter().for_each(|row| picked.extend_from_slice(inside(array, list(offsets, row))));
+    Ok(picked.into())
+}
+
+/// Returns the elements of a range that exist.
+fn inside<T>(elements: &[T], range: Range<usize>) -> &[T] {
+    let end = range.end.min(elements.len());
+    &elements[range.start.min(end)..end]
 }
 
 /// Copies a mesh.

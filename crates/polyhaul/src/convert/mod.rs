@@ -105,7 +105,7 @@ fn convert_by(
     if let Attempt::Done(converted) = packed::pack(&input, &output, to, read, write, before)? {
         return Ok(converted);
     }
-    let (Read { content, format: from, .. }, mut reading) = load_as(&input, read, |from| shape(from, to, write))?;
+    let (Read { content, format: from, .. }, mut reading) = load_as(&input, read, &|from| shape(from, to, write))?;
     let folder = input.near().source_folder(read);
     // The output may replace the input, and some Windows file systems cannot replace an open file.
     drop(input);

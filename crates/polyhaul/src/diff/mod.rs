@@ -29,7 +29,7 @@ mod table;
 
 use crate::format::Format;
 use crate::input::Input;
-use crate::load::{Content, ContentShape, load_as};
+use crate::load::{Content, ContentShape, ShapeOf, load_as};
 use crate::loaded::Loaded;
 use crate::loaded::Tables;
 use crate::open::Opened;
@@ -109,29 +109,29 @@ fn compare(inputs: [Input; 2], options: &ReadOptions, tolerance: f64) -> Result<
     let opened =
         [Opened::new(a, options)?.kept(&options.run.cancel)?, Opened::new(b, options)?.kept(&options.run.cancel)?];
     let [a, b] = &opened;
-    let first = read(a, options, ContentShape::from_format, &mut report)?;
-    let second = read(b, options, ContentShape::from_format, &mut report)?;
+    let first = read(a, options, &ContentShape::from_format, &mut report)?;
+    let second = read(b, options, &ContentShape::from_format, &mut report)?;
     let formats = [first.1, second.1];
     // A table is compared with a PLY file as tables (its vertices), and with any other scene as points.
     let [a, b] = match (first.0, second.0) {
         (a @ Content::Tables(_), b @ Content::Tables(_)) => [a, b],
         (table @ Content::Tables(_), Content::Scene(_)) if formats[1].has_elements() => {
-            [table, read(b, options, |_| ContentShape::Tables, &mut report)?.0]
+            [table, read(b, options, &|_| ContentShape::Tables, &mut report)?.0]
         }
         (Content::Scene(_), table @ Content::Tables(_)) if formats[0].has_elements() => {
-            [read(a, options, |_| ContentShape::Tables, &mut report)?.0, table]
+            [read(a, options, &|_| ContentShape::Tables, &mut report)?.0, table]
         }
         (Content::Tables(_), scene @ Content::Scene(_)) => {
-            [read(a, options, |_| ContentShape::Scene, &mut report)?.0, scene]
+            [read(a, options, &|_| ContentShape::Scene, &mut report)?.0, scene]
         }
         (scene @ Content::Scene(_), Content::Tables(_)) => {
-            [scene, read(b, options, |_| ContentShape::Scene, &mut report)?.0]
+            [scene, read(b, options, &|_| ContentShape::Scene, &mut report)?.0]
         }
         (Content::Texture(_), image @ Content::Image(_)) => {
-            [read(a, options, |_| ContentShape::Image, &mut report)?.0, image]
+            [read(a, options, &|_| ContentShape::Image, &mut report)?.0, image]
         }
         (image @ Content::Image(_), Content::Texture(_)) => {
-            [image, read(b, options, |_| ContentShape::Image, &mut report)?.0]
+            [image, read(b, options, &|_| ContentShape::Image, &mut report)?.0]
         }
         (Content::Scene(first), Content::Scene(second)) => {
             alike([a, b], [first, second], options, &mut report)?.map(Content::Scene)
@@ -172,7 +172,7 @@ fn alike(inputs: [&Opened; 2], scenes: [Scene; 2], options: &ReadOptions, report
         return Ok([first, second]);
     }
     let double = ReadOptions { precision: Precision::Double, ..options.clone() };
-    let mut again = |input| match read(input, &double, |_| ContentShape::Scene, report)?.0 {
+    let mut again = |input| match read(input, &double, &|_| ContentShape::Scene, report)?.0 {
         Content::Scene(scene) => Ok(scene),
         _ => Err(Error::new(ErrorKind::Internal, "a scene was read as something else")),
     };
@@ -180,12 +180,7 @@ fn alike(inputs: [&Opened; 2], scenes: [Scene; 2], options: &ReadOptions, report
 }
 
 /// Reads an input, and adds its report to `report`.
-fn read(
-    input: &Opened,
-    options: &ReadOptions,
-    shape: impl Fn(Format) -> ContentShape,
-    report: &mut Report,
-) -> Result<(Content, Format)> {
+fn read(input: &Opened, options: &ReadOptions, shape: ShapeOf<'_>, report: &mut Report) -> Result<(Content, Format)> {
     let (read, read_report) = load_as(input, options, shape)?;
     report.extend(read_report);
     Ok((read.content, read.format))

@@ -79,7 +79,7 @@ fn look(input: Input, options: &ReadOptions) -> Result<(Inventory, Report)> {
     let is_element = |format: Format| format.has_elements() && options.table.element.is_some();
     let as_asked = |format| if is_element(format) { ContentShape::Tables } else { ContentShape::from_format(format) };
     let input = Opened::to_read(input, options)?;
-    let (read, mut report) = load_as(&input, options, as_asked)?;
+    let (read, mut report) = load_as(&input, options, &as_asked)?;
     let inventory = match read.content {
         Content::Scene(mut scene) => {
             let mut details = read.details;

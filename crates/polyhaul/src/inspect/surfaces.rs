@@ -152,7 +152,7 @@ pub fn check(input: impl Into<Input>, which: SurfacePositions, options: &ReadOpt
 
 fn check_input(input: Input, which: SurfacePositions, options: &ReadOptions) -> Result<SurfaceCheck> {
     let input = Opened::to_read(input, options)?;
-    let (read, report) = load_as(&input, options, ContentShape::from_format)?;
+    let (read, report) = load_as(&input, options, &ContentShape::from_format)?;
     let what = match read.content {
         Content::Scene(scene) => {
             let loaded = Loaded::new(scene, report).flattened(&options.limits)?;

@@ -74,7 +74,7 @@ pub fn validate(input: impl Into<Input>, options: &ReadOptions) -> Result<Valida
 fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     let input = Opened::new(input, options)?.kept(&options.run.cancel)?;
     let lenient = ReadOptions { on_error: OnError::Warn, strict: Strict::Off, is_thorough: true, ..options.clone() };
-    let (mut read, mut report) = match judged(load_as(&input, &lenient, ContentShape::from_format))? {
+    let (mut read, mut report) = match judged(load_as(&input, &lenient, &ContentShape::from_format))? {
         Ok(loaded) => loaded,
         Err(error) => {
             let valid = !is_fault(&error);
@@ -97,7 +97,7 @@ fn check(input: Input, options: &ReadOptions) -> Result<Validation> {
     // Free the scene before reading again; two scenes would need twice the memory.
     drop(read);
     let plain = ReadOptions { on_error: OnError::Raise, ..lenient };
-    let error = if doubtful { judged(load_as(&input, &plain, ContentShape::from_format))?.err() } else { None };
+    let error = if doubtful { judged(load_as(&input, &plain, &ContentShape::from_format))?.err() } else { None };
     let valid = !error.as_ref().is_some_and(is_fault) && report.warnings.total_of(Severity::Fault) == 0;
     Ok(Validation { report, error, valid })
 }

@@ -3,7 +3,7 @@
 //! If a file has tables, rows are selected by the columns of the file, even if it is read as a scene. Such a file is
 //! read twice, because the number of rows must be known before the first row is kept. `polyhaul-scan` selects rows.
 
-use super::whole::{Content, ContentShape, Read, check_elements, load_whole, timed};
+use super::whole::{Content, ContentShape, Read, ShapeOf, check_elements, load_whole, timed};
 use crate::detect::Detected;
 use crate::format::Format;
 use crate::open::Opened;
@@ -25,11 +25,7 @@ use std::cell::RefCell;
 const LOOK_BYTES: usize = 256 << 10;
 
 /// Reads an input, which must be readable more than once, and keeps the selected rows.
-pub(crate) fn load_chosen(
-    input: &Opened,
-    options: &ReadOptions,
-    shape: impl Fn(Format) -> ContentShape,
-) -> Result<(Read, Report)> {
+pub(crate) fn load_chosen(input: &Opened, options: &ReadOptions, shape: ShapeOf<'_>) -> Result<(Read, Report)> {
     options.rows.check()?;
     let detected = detect(input, options)?;
     let format = detected.format;
@@ -89,7 +85,7 @@ fn rows_of(input: &Opened, detected: Detected, options: &ReadOptions) -> Result<
     if let Attempt::Done(choice) = choose_parts(input, Some(detected), options, &alone)? {
         return Ok(choice.into_rows());
     }
-    let (read, _) = load_whole(input, Some(detected), &everything(options), |_| ContentShape::Tables)?;
+    let (read, _) = load_whole(input, Some(detected), &everything(options), &|_| ContentShape::Tables)?;
     let Content::Tables(tables) = read.content else {
         return Err(Error::new(ErrorKind::Internal, "tables were read as a scene"));
     };
@@ -154,7 +150,7 @@ pub(crate) fn read_parts(
     read: &mut UseParts<'_>,
 ) -> Result<Attempt<Report>> {
     let read = RefCell::new(read);
-    let (attempt, report) = timed(input, detected, options, |job| {
+    let (attempt, report) = timed(input, detected, options, &|job| {
         let parts = job.format.readers().parts.filter(|_| job.plain.source().codec().is_none());
         let Some(parts) = parts else { return Ok(Attempt::Declined) };
         let format = job.format;
@@ -199,7 +195,7 @@ pub(crate) fn batches(
     let report = if let Some(report) = attempt.done().filter(|report| !is_refused(report)) {
         report
     } else {
-        let (read, report) = load_whole(input, Some(detected), &all_rows, |_| ContentShape::Tables)?;
+        let (read, report) = load_whole(input, Some(detected), &all_rows, &|_| ContentShape::Tables)?;
         let Content::Tables(tables) = read.content else { return Err(no_tables("can be read in batches")) };
         batches.run = &options.run;
         batches.whole(tables.tables, part_bytes)?;

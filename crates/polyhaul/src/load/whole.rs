@@ -67,7 +67,7 @@ pub(crate) fn load_pieces(
     options: &ReadOptions,
     consumer: &dyn MeshConsumer,
 ) -> Result<Attempt<Report>> {
-    let (attempt, report) = timed(input, None, options, |job| {
+    let (attempt, report) = timed(input, None, options, &|job| {
         check_layers(job.format, options)?;
         // Rows are selected from arrays, so they cannot be streamed.
         let pieces = job.format.readers().pieces.filter(|_| options.rows.is_everything());
@@ -76,14 +76,20 @@ pub(crate) fn load_pieces(
     Ok(attempt.map(|()| report))
 }
 
+/// Chooses the kind of content to read from a format.
+pub(crate) type ShapeOf<'a> = &'a dyn Fn(Format) -> ContentShape;
+
+/// Reads the content of an opened input, once or twice. Not generic, so that the code around it exists once.
+pub(crate) type ReadPass<'a, T> = &'a dyn Fn(&mut ReadJob<'_>) -> Result<T>;
+
 /// Reads a complete input; detects its format unless `detected` is set.
 pub(crate) fn load_whole(
     input: &Opened,
     detected: Option<Detected>,
     options: &ReadOptions,
-    shape: impl Fn(Format) -> ContentShape,
+    shape: ShapeOf<'_>,
 ) -> Result<(Read, Report)> {
-    timed(input, detected, options, |job| {
+    timed(input, detected, options, &|job| {
         check_layers(job.format, options)?;
         let content = read_content(job, shape(job.format))?;
         Ok(Read { content, format: job.format, details: std::mem::take(&mut job.details) })
@@ -120,7 +126,7 @@ fn read_content(job: &mut ReadJob<'_>, shape: ContentShape) -> Result<Content> {
 
 /// Reads a mesh that a scene refers to.
 fn read_mesh(input: &Opened, options: &ReadOptions) -> Result<Loaded<Scene>> {
-    scene_of(load_whole(input, None, options, |_| ContentShape::Scene)?)
+    scene_of(load_whole(input, None, options, &|_| ContentShape::Scene)?)
 }
 
 /// Extracts the scene from a result.
@@ -158,17 +164,17 @@ pub(crate) fn timed<T>(
     input: &Opened,
     detected: Option<Detected>,
     options: &ReadOptions,
-    read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
+    read: ReadPass<'_, T>,
 ) -> Result<(T, Report)> {
     // Work outside a more specific span counts as parsing.
     let clock = Clock::start_in("read", Phase::Parse);
     let first = ReadOptions { precision_pass: input.first_pass(options)?, ..options.clone() };
-    let result = match read_once(input, detected, &first, &read) {
+    let result = match read_once(input, detected, &first, read) {
         // The second pass returns the original error of a host's reader.
         Err(error) if asks_for_doubles(&error) || is_of_reader(&error) && input.holds_error() => {
             input.rewind()?;
             let second = PrecisionPass { is_second: true, ..first.precision_pass };
-            read_once(input, detected, &ReadOptions { precision_pass: second, ..first }, &read)
+            read_once(input, detected, &ReadOptions { precision_pass: second, ..first }, read)
         }
         result => result,
     };
@@ -188,7 +194,7 @@ fn read_once<T>(
     input: &Opened,
     detected: Option<Detected>,
     options: &ReadOptions,
-    read: &impl Fn(&mut ReadJob<'_>) -> Result<T>,
+    read: ReadPass<'_, T>,
 ) -> Result<(T, Report)> {
     let read = |plain: Plain, detected: Option<Detected>| {
         prefetched(plain.source(), &options.run, || read_plain(&plain, detected, input, options, read))
@@ -228,7 +234,7 @@ fn read_plain<T>(
     detected: Option<Detected>,
     input: &Opened,
     options: &ReadOptions,
-    read: impl Fn(&mut ReadJob<'_>) -> Result<T>,
+    read: ReadPass<'_, T>,
 ) -> Result<(T, Report)> {
     let mut report = Report { codec: plain.source().codec(), ..Report::default() };
     plain.note_name(options, &mut report.warnings)?;

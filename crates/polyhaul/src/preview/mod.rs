@@ -107,7 +107,7 @@ fn draw_whole(input: &Opened, read: &ReadOptions, options: &PreviewOptions) -> R
         if from.is_image() { ContentShape::Image } else { ContentShape::Scene }
     };
     let bounded = read.clone().with_limits(PixelBudget::new(options.budget).limits(read, input));
-    let (Read { content, .. }, mut report) = match load_as(input, &bounded, shape) {
+    let (Read { content, .. }, mut report) = match load_as(input, &bounded, &shape) {
         Err(error) if is_image.get() => return draw_average(error, input, read, options),
         loaded => loaded?,
     };

@@ -172,7 +172,9 @@ fn columns_without_names_are_compared_by_place() {
 #[test]
 fn lines_and_points_keep_their_material() {
     const VERTICES: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\n";
-    let cases: [(&str, &[(Option<u64>, &str)], u64, u64); 4] = [
+    /// Mode and name of the material.
+    type Drawn = (Option<u64>, &'static str);
+    let cases: [(&str, &[Drawn], u64, u64); 4] = [
         ("usemtl a\nf 1 2 3\nusemtl b\nl 1 2\np 3\n", &[(None, "a"), (Some(1), "b"), (Some(0), "b")], 0, 0),
         ("usemtl b\nl 1 2\nl 2 3\nusemtl a\n", &[(Some(1), "b")], 0, 1),
         ("l 1 2\nusemtl a\nf 1/1 2/1 3/1\nl 1/1 2/1\n", &[(None, "a"), (Some(1), "")], 1, 2),
