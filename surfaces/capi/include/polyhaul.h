@@ -1719,7 +1719,7 @@ ph_status ph_convert(const struct ph_input *input,
  *   table.column_digits = (0 to 12 or shortest, separated by commas); default ""; csv, tsv, txt, xyz, pts
  *       Decimal places of each column, one value per column; overrides `digits`.
  *   table.nan = (text); default nan; csv, tsv, txt, xyz, pts
- *       The text for NaN; empty only if the delimiter is not a space.
+ *       The text for NaN.
  *   table.csv_safe = true|false; default false; csv, tsv, txt, xyz, pts
  *       Put a `'` before column names that a spreadsheet would run as a formula.
  *   pbrt.compact = true|false; default false; pbrt

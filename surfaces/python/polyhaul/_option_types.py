@@ -330,8 +330,8 @@ class _OnlyWriteOptions(TypedDict, total=False):
     column_digits: Sequence[Digits] | None
     """Decimal places of each column, one value per column; overrides ``digits``. Formats: csv, tsv, txt, xyz, pts."""
     nan: str
-    """The text for NaN; empty only if the delimiter is not a space. Formats: csv, tsv, txt, xyz, pts. Default:
-    ``"nan"``."""
+    """The text for NaN. It must be readable as one field: empty only beside other columns, in csv or tsv. Formats:
+    csv, tsv, txt, xyz, pts. Default: ``"nan"``."""
     csv_safe: bool
     """Put a ``'`` before column names that a spreadsheet would run as a formula. These start with ``=``, ``+``,
     ``-``, ``@``, a tab or a carriage return. Values are numbers and cannot be formulas. Formats: csv, tsv, txt, xyz,
@@ -372,8 +372,8 @@ class ReadOptions(_SharedOptions, _OnlyReadOptions):
 class WriteOptions(_SharedOptions, _OnlyWriteOptions):
     """Keywords of :func:`polyhaul.write` and of all other functions that write.
 
-    Options that do not apply to the format are ignored; ``None`` selects the default. With the defaults, reading and
-    writing an OBJ file exported by Blender reproduces it byte for byte.
+    Options that do not apply to the format are ignored; ``None`` selects the default. With ``dialect="blender"``,
+    reading and writing an OBJ file exported by Blender reproduces it except for comments.
     """
 
 

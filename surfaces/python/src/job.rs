@@ -101,18 +101,18 @@ pub(crate) fn run<T: Send + 'static>(
     work: impl FnOnce(&Job) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     // Of any type, so that the code that runs and awaits work exists once instead of for each kind of work.
-    let work = move |job: &Job| work(job).map(|value| Box::new(value) as Made);
+    let work = move |job: &Job| work(job).map(|value| Box::new(value) as JobValue);
     let value = run_boxed(py, progress, Box::new(work))?.downcast::<T>();
     value.map(|value| *value).map_err(|_| errors::internal(py, "a job returned a value of another type"))
 }
 
 /// The result of work: a value of any type.
-type Made = Box<dyn Any + Send>;
+type JobValue = Box<dyn Any + Send>;
 
 /// Work of any kind.
-type BoxedWork = Box<dyn FnOnce(&Job) -> Result<Made> + Send>;
+type BoxedWork = Box<dyn FnOnce(&Job) -> Result<JobValue> + Send>;
 
-fn run_boxed(py: Python<'_>, progress: Option<Bound<'_, PyAny>>, work: BoxedWork) -> PyResult<Made> {
+fn run_boxed(py: Python<'_>, progress: Option<Bound<'_, PyAny>>, work: BoxedWork) -> PyResult<JobValue> {
     let (sender, tasks) = mpsc::channel();
     let cancel = Cancel::default();
     let meter = Arc::default();
@@ -186,7 +186,7 @@ impl Waiting<'_> {
     }
 
     /// Returns the result of the work, or the exception that came first.
-    fn finish(mut self, py: Python<'_>, worker: JoinHandle<Result<Made>>) -> PyResult<Made> {
+    fn finish(mut self, py: Python<'_>, worker: JoinHandle<Result<JobValue>>) -> PyResult<JobValue> {
         if let Some((error, _)) = self.failure {
             if planted("python-exception") {
                 return Err(errors::internal(py, "a callback failed"));

@@ -112,8 +112,8 @@ Options that do not apply to the format are ignored; ``None`` selects the defaul
 WRITE_DOCS = """\
 Keywords of :func:`polyhaul.write` and of all other functions that write.
 
-Options that do not apply to the format are ignored; ``None`` selects the default. With the defaults, reading and
-writing an OBJ file exported by Blender reproduces it byte for byte."""
+Options that do not apply to the format are ignored; ``None`` selects the default. With
+``dialect="blender"``, reading and writing an OBJ file exported by Blender reproduces it except for comments."""
 CONVERT_DOCS = """\
 Keywords of :func:`polyhaul.convert`: :class:`polyhaul.ReadOptions` and :class:`polyhaul.WriteOptions`."""
 

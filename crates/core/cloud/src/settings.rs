@@ -176,13 +176,13 @@ fn s3_builder(variables: impl Iterator<Item = (String, String)>) -> AmazonS3Buil
 }
 
 fn google_builder(variables: impl Iterator<Item = (String, String)>) -> GoogleCloudStorageBuilder {
-    let settings = settings_of("GOOGLE_", variables);
-    let builder =
-        settings.fold(GoogleCloudStorageBuilder::new(), |builder, (key, value)| builder.with_config(key, value));
-    match first_set(&["SERVICE_ACCOUNT"]) {
+    let builder = GoogleCloudStorageBuilder::new();
+    // First, because the variables with the prefix override it.
+    let builder = match first_set(&["SERVICE_ACCOUNT"]) {
         Some(path) => builder.with_service_account_path(path),
         None => builder,
-    }
+    };
+    settings_of("GOOGLE_", variables).fold(builder, |builder, (key, value)| builder.with_config(key, value))
 }
 
 fn azure_builder(variables: impl Iterator<Item = (String, String)>) -> MicrosoftAzureBuilder {

@@ -137,8 +137,10 @@ pub fn pick<T: Copy>(array: &Array<T>, rows: &CopiedRows<'_>) -> Result<Array<T>
 /// Copies the `count` values of lists.
 fn pick_lists<T: Copy>(array: &Array<T>, offsets: &[u32], rows: &CopiedRows<'_>, count: u32) -> Result<Array<T>> {
     let mut picked = Vec::new();
-    picked.try_reserve_exact(count as usize)?;
-    rows.iter().for_each(|row| picked.extend_from_slice(inside(array, list(offsets, row))));
+    if !array.is_empty() {
+        picked.try_reserve_exact(count as usize)?;
+        rows.iter().for_each(|row| picked.extend_from_slice(inside(array, list(offsets, row))));
+    }
     Ok(picked.into())
 }
 

@@ -7,7 +7,7 @@ use crate::looks;
 use crate::plan::{Changes, GltfPlan, columns_left_out, copyright, has_normals};
 use crate::serial::collected;
 use crate::splats::{MAX_DEGREE, SplatPlaces};
-use polyhaul_geometry::losses::{LeftOut, note_changed, note_left_out};
+use polyhaul_geometry::losses::{LeftOut, note_changed, note_dropped, note_left_out};
 use polyhaul_geometry::parts::{THIRD_COORDINATES, tables, unused_vertices};
 use polyhaul_geometry::splats::note_harmonics;
 use polyhaul_model::error::{Diagnostic, Place, Result};
@@ -27,10 +27,7 @@ const SMOOTHING: [&str; 2] = ["smoothing setting", "smoothing settings"];
 
 const BARE_UVS: [&str; 2] = ["UV of lines and points", "UVs of lines and points"];
 
-const MIXED_MATERIALS: [&str; 2] = [
-    "material of a line or point (one object's lines and points have a single material)",
-    "materials of lines and points (one object's lines and points have a single material)",
-];
+const MIXED_MATERIALS: [&str; 2] = ["material of a line or point", "materials of lines and points"];
 
 const BARE_NORMALS: [&str; 2] = ["normal of lines and points", "normals of lines and points"];
 
@@ -75,9 +72,7 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         ("left-out-curves", ["free-form curve", "free-form curves"], sum(&|mesh| mesh.curves.len())),
         ("left-out-weights", ["position weight", "position weights"], sum(&|mesh| mesh.position_weights.len())),
         ("left-out-uv-depths", THIRD_COORDINATES, sum(&|mesh| mesh.uv_depths.len())),
-        ("left-out-uvs", BARE_UVS, sum(&bare_uvs)),
         ("left-out-normals", BARE_NORMALS, bare_normals(plan)),
-        ("left-out-materials", MIXED_MATERIALS, mixed_materials(plan)),
         ("left-out-colors", SPLAT_COLORS, of_splats(&|mesh, _| mesh.colors.len())),
         ("left-out-remarks", ["comment", "comments"], (job.scene.infos.len() - linear + comments) as u64),
     ];
@@ -95,6 +90,11 @@ pub(crate) fn note(job: &GltfJob<'_>, plan: &GltfPlan<'_>, warnings: &mut Warnin
         tables(job.scene),
     ];
     note_bare(plan, job.output, warnings);
+    // glTF could store these.
+    let kinds = [("left-out-uvs", BARE_UVS, sum(&bare_uvs))];
+    note_dropped(", because polyhaul writes none for lines and points", kinds, job.output, warnings);
+    let kinds = [("left-out-materials", MIXED_MATERIALS, mixed_materials(plan))];
+    note_dropped(", because polyhaul writes one material for those of an object", kinds, job.output, warnings);
     note_left_out("glTF", others.map(LeftOut::from).into_iter().chain(named), job.output, warnings);
     let odd_colors = |mesh: &Mesh| mesh.colors.iter().filter(|color| !is_in_range(color)).count();
     // Colors of splats are dropped, and counted above.

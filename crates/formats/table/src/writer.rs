@@ -5,6 +5,7 @@
 //! Otherwise, values are written one by one.
 
 use super::TableFormat;
+use super::line::spreadsheet_error;
 use super::scene::NORMAL;
 use polyhaul_geometry::dedup::BATCH;
 use polyhaul_geometry::frame::Frame;
@@ -16,6 +17,7 @@ use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::out::Out;
 use polyhaul_pipeline::write::{Pages, Writing};
 use polyhaul_text::format::{FixedLine, NumberLines, Page, Real};
+use polyhaul_text::scan::is_space;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -122,12 +124,19 @@ pub(super) struct TablePageSlot {
     tile64: Vec<f64>,
 }
 
-/// Fails if the text for NaN would change the number of fields.
-fn check_nan(text: &str, delimiter: u8) -> Result<()> {
-    let is_lost = text.is_empty() && delimiter == b' ';
-    if is_lost || text.bytes().any(|byte| byte == delimiter || b"\r\n".contains(&byte)) {
-        let message = "the text for NaN cannot contain the delimiter or a newline, or be empty between spaces";
-        return Err(Error::new(ErrorKind::Usage, message));
+/// Fails if readers would not read the text for NaN as one field: it cannot be part of a line, or start a comment.
+fn check_nan(text: &str, delimiter: u8, columns: usize) -> Result<()> {
+    let text = text.as_bytes();
+    let is_blank = text.iter().all(|&byte| is_space(byte));
+    // A blank line has no row.
+    let is_lost = is_blank && (delimiter == b' ' || columns == 1);
+    let is_split = delimiter == b' ' && text.iter().any(|&byte| is_space(byte));
+    let is_comment = text.contains(&b'#') && spreadsheet_error(text) != text.len();
+    if is_lost || is_split || is_comment || text.iter().any(|byte| *byte == delimiter || b"\r\n\"".contains(byte)) {
+        let message = "the text for NaN cannot be read back as one field";
+        return Err(Error::new(ErrorKind::Usage, message).with_hint(
+            "it cannot contain the delimiter, quotes, `#` or a newline, or be empty between spaces or in a single column",
+        ));
     }
     Ok(())
 }
@@ -300,7 +309,7 @@ pub(super) fn plan<'a>(
     if delimiter.is_ascii_alphanumeric() || b"+-.\"\r\n".contains(&delimiter) {
         return Err(Error::new(ErrorKind::Usage, "the delimiter cannot be a newline or part of a number"));
     }
-    check_nan(&style.own.nan, delimiter)?;
+    check_nan(&style.own.nan, delimiter, count)?;
     let has_header = has_header(&rows.names, format, style);
     if !has_header && let Some(block) = rows.blocks.first() {
         // Without a decimal point, a normal would be read as a color.

@@ -79,8 +79,8 @@ pub(crate) fn load_pieces(
 /// Chooses the kind of content to read from a format.
 pub(crate) type ShapeOf<'a> = &'a dyn Fn(Format) -> ContentShape;
 
-/// Reads the content of an opened input, once or twice. Not generic, so that the code around it exists once.
-pub(crate) type ReadPass<'a, T> = &'a dyn Fn(&mut ReadJob<'_>) -> Result<T>;
+/// Reads the content of an opened input, once or twice. Dynamic, so that the code around it exists once for each type.
+type ReadPass<'a, T> = &'a dyn Fn(&mut ReadJob<'_>) -> Result<T>;
 
 /// Reads a complete input; detects its format unless `detected` is set.
 pub(crate) fn load_whole(

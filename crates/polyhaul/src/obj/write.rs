@@ -143,7 +143,8 @@ impl Library {
         for material in defined {
             try_push(&mut linked, links.material(material, &scene.folder)?, "the material library")?;
         }
-        let bytes = mtl::write(linked.iter().map(Cow::as_ref), &options.obj)?;
+        let format_options = FormatOptions { scene: &options.scene, own: &options.obj };
+        let bytes = mtl::write(linked.iter().map(Cow::as_ref), format_options)?;
         let place = named_path
             .filter(|place| place != path && (*place == default_path || is_free(place, &bytes)))
             .unwrap_or(default_path);

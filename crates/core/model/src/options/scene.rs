@@ -109,7 +109,7 @@ pub struct Placement {
     pub scale: f64,
     /// Cut faces into triangles.
     pub triangulate: bool,
-    /// The conventions of OBJ, PLY and STL files.
+    /// The conventions of PLY and STL files.
     pub dialect: Dialect,
 }
 

@@ -48,7 +48,7 @@ crate::options! {
         pub out_comment: String = "# ".into(), with_out_comment => [csv, tsv, txt, xyz];
         /// Decimal places of each column, one value per column; overrides `digits`.
         pub column_digits: Vec<Digits> = Vec::new(), with_column_digits => [csv, tsv, txt, xyz, pts];
-        /// The text for NaN; empty only if the delimiter is not a space.
+        /// The text for NaN. It must be readable as one field: empty only beside other columns, in csv or tsv.
         pub nan: String = "nan".into(), with_nan => [csv, tsv, txt, xyz, pts];
         /// Put a `'` before column names that a spreadsheet would run as a formula. These start with `=`, `+`, `-`,
         /// `@`, a tab or a carriage return. Values are numbers and cannot be formulas.

@@ -3,7 +3,7 @@
 use super::{read, write};
 use polyhaul_model::error::{ErrorKind, Result, Warning};
 use polyhaul_model::limits::FaultPolicy;
-use polyhaul_model::options::ObjWriteOptions;
+use polyhaul_model::options::{Dialect, FormatOptions, ObjWriteOptions, SceneWriteOptions};
 use polyhaul_model::warnings::Warnings;
 use polyhaul_model::{Color, MapKind, Material, TextureMap};
 use polyhaul_pipeline::options::ParseOptions;
@@ -29,6 +29,10 @@ fn read_with(text: &[u8], options: &ParseOptions) -> Result<(Vec<Material>, Warn
     Ok((materials, warnings))
 }
 
+fn written_with(materials: &[Material], options: &ObjWriteOptions) -> Vec<u8> {
+    write(materials, FormatOptions { scene: &SceneWriteOptions::default(), own: options }).unwrap()
+}
+
 fn read_text(text: impl AsRef<[u8]>) -> (Vec<Material>, Warnings) {
     read_with(text.as_ref(), &ParseOptions::default()).unwrap()
 }
@@ -42,7 +46,7 @@ fn read_one(text: impl AsRef<[u8]>) -> Material {
 }
 
 fn write_text(materials: &[Material]) -> String {
-    String::from_utf8(write(materials, &ObjWriteOptions::default()).unwrap()).unwrap()
+    String::from_utf8(written_with(materials, &ObjWriteOptions::default())).unwrap()
 }
 
 fn describe(warning: &Warning) -> String {
@@ -380,7 +384,7 @@ fn writing_leaves_out_what_was_not_asked_for() {
     let text = "newmtl m\nPr 1\naniso 1\nTf 1\nmap_Kd a\nmap_Pr b\nnorm c\nweird";
     let materials = read_text(text).0;
     let options = ObjWriteOptions::default().with_pbr_extensions(false);
-    let written = String::from_utf8(write(&materials, &options).unwrap()).unwrap();
+    let written = String::from_utf8(written_with(&materials, &options)).unwrap();
     let body = "newmtl m\nTf 1.000000 1.000000 1.000000\nmap_Kd a\nweird\n";
     assert_eq!(written, format!("# polyhaul MTL File\n\n{body}"));
     let missing = Material { name: "m".into(), missing: true, ..Material::default() };
@@ -453,13 +457,18 @@ fn every_prefix_is_a_library() {
 }
 
 #[test]
-fn small_numbers_do_not_become_0() {
-    let material = |shininess| Material { shininess: Some(shininess), ..Material::default() };
-    for (value, text) in [(1e-7, "1e-07"), (-4e-7, "-4e-07"), (6e-7, "0.000001"), (0.0, "0.000000"), (0.25, "0.250000")]
-    {
-        let library = write(&[material(value)], &ObjWriteOptions::default()).unwrap();
-        let library = String::from_utf8(library).unwrap();
+fn small_numbers_become_0_only_in_the_dialect_of_blender() {
+    let written = |shininess: f32, dialect: Dialect| {
+        let material = Material { shininess: Some(shininess), ..Material::default() };
+        let scene = SceneWriteOptions::default().with_dialect(dialect);
+        let library = write(&[material], FormatOptions { scene: &scene, own: &ObjWriteOptions::default() }).unwrap();
+        String::from_utf8(library).unwrap()
+    };
+    for (value, text) in [(1e-7, "1e-07"), (-4e-7, "-4e-07"), (5e-7, "5e-07"), (6e-7, "0.000001"), (0.25, "0.250000")] {
+        let library = written(value, Dialect::Common);
         assert!(library.contains(&format!("Ns {text}\n")), "{library}");
+        let library = written(value, Dialect::Blender);
+        assert!(library.contains(&format!("Ns {value:.6}\n")), "{library}");
     }
 }
 

@@ -1,11 +1,11 @@
-//! Formats materials as Blender does: the same statements, order and digits.
+//! Formats materials as Blender does: the same statements and order, and in its dialect the same digits.
 //!
 //! Formats into memory, because libraries are small. `reader` can read back everything written here.
 
 use super::MAPS;
 use polyhaul_model::error::{Error, Result};
 use polyhaul_model::names;
-use polyhaul_model::options::ObjWriteOptions;
+use polyhaul_model::options::{Dialect, FormatOptions, ObjWriteOptions};
 use polyhaul_model::{Color, Material, TextureMap};
 
 /// First line of a library.
@@ -13,18 +13,21 @@ const HEADER: &[u8] = b"# polyhaul MTL File\n";
 
 /// Formats a library with these materials.
 ///
-/// Parameters have 6 decimals, or the shortest form if 6 decimals would make them 0. Numbers of map options have the
-/// shortest form, except that `-bm` has 6 decimals if these are exact. The only option that matters is
-/// `pbr_extensions`. `missing` materials are skipped.
+/// Parameters have 6 decimals or, except in Blender's dialect, the shortest form if 6 decimals would make them 0.
+/// Numbers of map options have the shortest form, except that `-bm` has 6 decimals if these are exact. The only options
+/// that matter are `pbr_extensions` and the dialect. `missing` materials are skipped.
 ///
 /// # Errors
 /// [`ErrorKind::Memory`](polyhaul_model::error::ErrorKind::Memory).
-pub fn write<'a>(materials: impl IntoIterator<Item = &'a Material>, options: &ObjWriteOptions) -> Result<Vec<u8>> {
-    let mut writer = MtlWriter { out: HEADER.to_vec() };
+pub fn write<'a>(
+    materials: impl IntoIterator<Item = &'a Material>,
+    options: FormatOptions<'_, ObjWriteOptions>,
+) -> Result<Vec<u8>> {
+    let mut writer = MtlWriter { out: HEADER.to_vec(), dialect: options.scene.dialect };
     for material in materials.into_iter().filter(|material| !material.missing) {
         // Reserve enough for the whole material, so that no allocation below can fail.
         writer.out.try_reserve(most_bytes(material)).map_err(|_| Error::memory("the material library"))?;
-        writer.material(material, options.pbr_extensions);
+        writer.material(material, options.own.pbr_extensions);
     }
     Ok(writer.out)
 }
@@ -47,6 +50,7 @@ fn most_bytes(material: &Material) -> usize {
 
 struct MtlWriter {
     out: Vec<u8>,
+    dialect: Dialect,
 }
 
 impl MtlWriter {
@@ -116,12 +120,13 @@ impl MtlWriter {
         self.out.push(b'\n');
     }
 
-    /// Writes a keyword and numbers with 6 decimals, as Blender does, except that small numbers do not become 0.
+    /// Writes a keyword and numbers with 6 decimals. In Blender's dialect, small numbers become 0.
     fn fixed(&mut self, keyword: &str, values: &[f32]) {
         self.out.extend_from_slice(keyword.as_bytes());
         for &value in values {
             self.out.push(b' ');
-            let is_lost = value != 0.0 && value.abs() < 5e-7;
+            // As a float, 5e-7 is less than it, so it is rounded down, too.
+            let is_lost = self.dialect != Dialect::Blender && value != 0.0 && value.abs() <= 5e-7;
             let text = if is_lost { shortest(value) } else { finite(value, |value| format!("{value:.6}")) };
             self.out.extend_from_slice(text.as_bytes());
         }

@@ -154,9 +154,23 @@ fn what_has_no_place_is_refused() {
     }
     let style = TableWriteOptions::default().with_out_delimiter(Some(Delimiter::Byte(b'e')));
     assert_eq!(try_written(&small(), &[], Format::Csv, &styled(style)).unwrap_err().kind(), ErrorKind::Usage);
-    for (nan, format) in [("", Format::Txt), ("a b", Format::Xyz), ("a,b", Format::Csv), ("\n", Format::Tsv)] {
+    for (nan, format) in [
+        ("", Format::Txt),
+        ("a\tb", Format::Xyz),
+        ("a,b", Format::Csv),
+        ("\n", Format::Tsv),
+        ("\"", Format::Csv),
+        ("#", Format::Csv),
+    ] {
         let style = styled(TableWriteOptions::default().with_nan(nan.into()));
         assert_eq!(try_written(&small(), &[], format, &style).unwrap_err().kind(), ErrorKind::Usage, "{nan:?}");
+    }
+    let blank = styled(TableWriteOptions::default().with_nan(String::new()));
+    let single = table_of(2, vec![column("s", ints([1, 2]))]);
+    assert_eq!(try_written(&single, &[], Format::Csv, &blank).unwrap_err().kind(), ErrorKind::Usage);
+    for nan in ["", " ", "#N/A", "NULL"] {
+        let style = styled(TableWriteOptions::default().with_nan(nan.into()));
+        assert!(try_written(&small(), &[], Format::Csv, &style).is_ok(), "{nan:?}");
     }
     assert_eq!(written(&table_of(0, vec![]), Format::Csv, &WriteOptions::default()), "");
     assert_eq!(written(&table_of(2, vec![]), Format::Csv, &WriteOptions::default()), "");
