@@ -341,7 +341,9 @@ def test_an_exception_of_progress_stops_the_batch(tmp_path: Path) -> None:
 def test_control_c_stops_the_batch_and_its_workers(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "endless.obj")
     code = (
-        "import polyhaul, sys\n"
+        # a shell's background jobs are started with SIGINT ignored, and so are their children
+        "import polyhaul, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try:\n"
         "    polyhaul.batch(sys.argv[1], sys.argv[2], to='ply', progress=lambda *counts: print(*counts, flush=True))\n"
         "except KeyboardInterrupt:\n"
