@@ -106,7 +106,7 @@ pub fn note_changed<'w>(
     output: &str,
     warnings: &mut Warnings,
 ) {
-    for (code, words, count, hint) in kinds {
+    for (code, words, count, hint) in kinds.into_iter().filter(|(_, _, count, _)| *count > 0) {
         let place = Place { file: output.into(), ..Place::default() };
         let hint = hint.map(String::from);
         warnings.push_many(code, count, Diagnostic { place, hint, ..Diagnostic::new(counted(count, words)) });
