@@ -386,7 +386,11 @@ pub struct KindSet {
 impl KindSet {
     /// Whether a kind is in the set.
     pub fn contains(&self, code: &str) -> bool {
-        position(code).is_some_and(|at| self.bits[at / 64] & (1 << (at % 64)) != 0)
+        position(code).is_some_and(|at| self.has_row(at))
+    }
+
+    fn has_row(&self, at: usize) -> bool {
+        self.bits[at / 64] & (1 << (at % 64)) != 0
     }
 
     /// Whether the set is empty.
@@ -397,7 +401,7 @@ impl KindSet {
     /// The codes in the set, in alphabetical order.
     pub fn codes(&self) -> impl Iterator<Item = &'static str> {
         let set = *self;
-        KINDS.iter().map(|kind| kind.code).filter(move |code| set.contains(code))
+        KINDS.iter().enumerate().filter(move |&(at, _)| set.has_row(at)).map(|(_, kind)| kind.code)
     }
 
     /// The kinds of both sets.

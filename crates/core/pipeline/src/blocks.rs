@@ -4,6 +4,7 @@
 //! the data before the error is delivered first. For text, see [`super::chunk`].
 
 use super::read::{Extent, Garbage, buffer, check_end, failed, read_part};
+use crate::arrays::grow_exact;
 use crate::options::Cancel;
 use polyhaul_bytes::DecodeAhead;
 use polyhaul_model::error::{Error, Result};
@@ -78,11 +79,7 @@ impl<'a> Blocks<'a> {
 
     /// Fills `block` with block `number`. Returns `false` if there is no such block.
     pub fn take(&self, number: u64, block: &mut Block) -> Result<bool> {
-        if block.bytes.len() < self.block_bytes {
-            let more = self.block_bytes - block.bytes.len();
-            block.bytes.try_reserve_exact(more).map_err(|_| Error::memory("a block of bytes"))?;
-            block.bytes.resize(self.block_bytes, 0);
-        }
+        grow_exact(&mut block.bytes, self.block_bytes, "a block of bytes")?;
         block.len = if self.in_order() {
             self.take_next(&mut block.bytes)?
         } else {

@@ -3,6 +3,7 @@
 //! A source can be code of the host, which may panic or break its contract, and its bytes can be compressed and
 //! damaged. This module does not interpret the bytes.
 
+use crate::arrays::zeroed;
 use crate::options::Cancel;
 use polyhaul_bytes::{DecompressError, DecompressErrorKind, DecompressLimit, HostFault, Source};
 use polyhaul_model::error::{Diagnostic, Error, ErrorKind, Place, Result, fault, limit_hint};
@@ -72,9 +73,7 @@ pub fn kept<'a>(source: Source<'a>, garbage: Option<&Garbage>) -> Result<Source<
     if source.is_positioned() {
         return Ok(source);
     }
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(MAX_KEPT_BYTES + 1).map_err(|_| Error::memory("a stream"))?;
-    bytes.resize(MAX_KEPT_BYTES + 1, 0);
+    let mut bytes = zeroed(MAX_KEPT_BYTES + 1, "a stream")?;
     // If `peek` fails, reading the stream will report the error.
     let Ok(count) = ask(&source, || source.peek(&mut bytes)) else { return Ok(source) };
     if count > MAX_KEPT_BYTES {

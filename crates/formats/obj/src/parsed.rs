@@ -6,7 +6,7 @@
 use polyhaul_model::Counts;
 use polyhaul_model::error::{Error, Excerpt, Result, try_push};
 use polyhaul_model::warnings::{Weight, is_kept};
-use polyhaul_pipeline::arrays::grow;
+use polyhaul_pipeline::arrays::{Zero, grow};
 use polyhaul_pipeline::options::ParseOptions;
 use polyhaul_text::parse::positions::DigitLoss;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ pub(super) struct Pool<T> {
     used: usize,
 }
 
-impl<T: Copy + Default> Pool<T> {
+impl<T: Zero> Pool<T> {
     /// Returns at least `room` slots after the used values. Grows the buffer if needed.
     pub(super) fn spare(&mut self, room: usize) -> Result<&mut [T]> {
         grow(&mut self.items, self.used + room)?;
