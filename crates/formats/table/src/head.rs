@@ -377,14 +377,17 @@ impl<'o> TableFinder<'o> {
     }
 
     /// Chooses the separator of a line. Of a tab, `;`, `,` and white space, this is the first with which all fields are
-    /// numbers, or else the first that is present.
+    /// numbers, or else the first that is present, if possible outside quotes, as in `"depth; m",x`.
     fn separator(&self, line: &[u8]) -> Separator {
         if let Some(given) = self.given() {
             return given;
         }
-        let there = b"\t;,".iter().filter(|byte| self.comment.first() != Some(byte) && line.contains(byte));
+        let is_outside = |byte: &u8| line.split(|&other| other == b'"').step_by(2).any(|part| part.contains(byte));
         // In this order, because a comma may also be a decimal comma in fields that a tab or `;` separates.
-        let mut there = there.map(|&byte| Separator::Byte(byte)).peekable();
+        let mut bytes = *b"\t;,";
+        bytes.sort_by_key(|byte| !is_outside(byte));
+        let there = bytes.into_iter().filter(|byte| self.comment.first() != Some(byte) && line.contains(byte));
+        let mut there = there.map(Separator::Byte).peekable();
         let first = there.peek().copied().unwrap_or(Separator::Blanks);
         // A tab may also be a part of the white space between fields.
         let mut separators = there.chain([Separator::Blanks]);

@@ -79,6 +79,7 @@ const JOBS: &[Job] = &[
         &["parse_tokens::runs", "parse_tokens::long_rows", "parse_tokens::rows_in", "parse_grid::floats"],
     ),
     job("polyhaul-text", ALL, &["parse_fields::ranges", "parse_fields::lines", "parse_positions::"]),
+    job("polyhaul-text", ALL, &["rows::cells"]),
     job("polyhaul-text", LIB, &["integers_keep", "numbers_have", "a_text_that", "plain_numbers"]),
     job("polyhaul-pipeline", LIB, &["arrays::", "column", "parallel::"]),
     job("polyhaul-spill", &["--test", "in_memory"], &[]),

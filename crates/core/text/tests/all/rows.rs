@@ -257,7 +257,7 @@ fn cells_are_equal_to_single_values() {
             values.extend([ten * factor, -ten * factor]);
         }
     }
-    for digits in (0..=12).step_by(sized(1, 6)) {
+    for digits in (0..=12).step_by(sized(1, 12)) {
         for width in ["", "1", "9", "15", "16", "-14"].into_iter().step_by(sized(1, 5)) {
             let template = format!("%{width}.{digits}f|");
             let data: Vec<u8> = values.iter().flat_map(|value| value.to_ne_bytes()).collect();

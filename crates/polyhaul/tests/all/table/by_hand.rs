@@ -37,6 +37,16 @@ fn separators_are_found() {
 }
 
 #[test]
+fn separators_inside_quotes_are_part_of_names() {
+    for text in ["\"depth; m\",x", "\"depth; m\",x\n1,2\n", "\"depth; m\"\tx\n", "\"depth; m\";x\n"] {
+        let table = table(text, "x.csv");
+        assert_eq!(table.columns.iter().map(|column| &*column.name).collect::<Vec<_>>(), ["depth; m", "x"], "{text:?}");
+    }
+    // A quote within a name separates nothing.
+    assert_eq!(table("pipe 5\";x\n", "x.csv").columns[0].name, "pipe 5\"");
+}
+
+#[test]
 fn names_come_first() {
     let expected = table_of(1, vec![column("a", ints([1])), column("b c", ints([2]))]);
     for text in ["a,b c\n1,2", "\"a\" , \"b c\"\n1,2", "# x\n\na,b c # y\n# z\n1,2\n", "a;b c\n1;2\n"] {
