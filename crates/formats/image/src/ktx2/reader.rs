@@ -36,11 +36,6 @@ pub fn texture(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings
 fn stored(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> Result<(Texture, Ktx2View)> {
     let mut pieces = Pieces::new(bytes, options);
     let Ktx2Header { surface, packing, entries, view, other_primaries } = header::read(&mut pieces, &options.limits)?;
-    if let Some(primaries) = other_primaries {
-        let message = format!("the file's color primaries ({primaries}) are not applied; colors are kept as stored");
-        let diagnostic = Diagnostic::of_file(&pieces.file, message);
-        warnings.note_dropped(options.faults, "changed-color-space", 1, diagnostic)?;
-    }
     let mut stored = vec![Vec::new(); entries.len()];
     for entry in in_order(&entries) {
         pieces.skip_to(entry.offset)?;
@@ -52,6 +47,12 @@ fn stored(bytes: Bytes<'_>, options: &ParseOptions, warnings: &mut Warnings) -> 
             None => level,
             Some(packing) => unpack(packing, &level, entry.plain_bytes as usize, &pieces.file, entry.offset)?,
         };
+    }
+    // After all levels were read, so that a strict reader of a stream, too, reports a truncated file first.
+    if let Some(primaries) = other_primaries {
+        let message = format!("the file's color primaries ({primaries}) are not applied; colors are kept as stored");
+        let diagnostic = Diagnostic::of_file(&pieces.file, message);
+        warnings.note_dropped(options.faults, "changed-color-space", 1, diagnostic)?;
     }
     pieces.finish()?;
     Ok((surface.with_levels(stored)?, view))

@@ -37,8 +37,15 @@ fn a_file_by_hand() {
     same_for_all("x.ktx2", &bytes);
     // Primaries of ITU-R BT.2020.
     let wide = with_word(bytes.clone(), 116, 0x0002_0401);
-    let (_, counts) = load_warned("x.ktx2", wide, &ReadOptions::default()).unwrap();
+    let (_, counts) = load_warned("x.ktx2", wide.clone(), &ReadOptions::default()).unwrap();
     assert_eq!(counts, [("changed-color-space", 1)]);
+    // Truncated, too: a strict reader reports that first, from any source.
+    let cut = wide[..wide.len() - 1].to_vec();
+    let stream = Input::Reader(Box::new(std::io::Cursor::new(cut.clone())), "x.ktx2".into());
+    for input in [Input::Memory(cut, "x.ktx2".into()), stream] {
+        let strict = ReadOptions::default().with_strict(true);
+        assert_eq!(polyhaul::Reader::new(input).options(&strict).image().unwrap_err().kind(), ErrorKind::Malformed);
+    }
     // Blue first.
     let bgr = load("x.ktx2", with_word(bytes, 12, 36), &ReadOptions::default()).unwrap();
     assert_eq!(bgr.samples, Samples::U8([30, 20, 10, 255].into()));
