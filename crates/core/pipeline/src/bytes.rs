@@ -2,7 +2,6 @@
 //! interpret the bytes.
 
 use super::read::{Extent, Garbage, check_end, failed, fill};
-use crate::arrays::grow_exact;
 use crate::options::Cancel;
 use polyhaul_bytes::{BLOCK_BYTES, DecodeAhead, Source};
 use polyhaul_model::error::{Error, Result};
@@ -62,7 +61,8 @@ impl<'a> Bytes<'a> {
         loop {
             cancel.check()?;
             let filled = tail.len();
-            grow_exact(&mut tail, filled + BLOCK_BYTES, "the end of a file")?;
+            tail.try_reserve(BLOCK_BYTES).map_err(|_| Error::memory("the end of a file"))?;
+            tail.resize(filled + BLOCK_BYTES, 0);
             let count = self.read(start + filled as u64, &mut tail[filled..])?;
             tail.truncate(filled + count);
             let excess = tail.len().saturating_sub(max_bytes);
