@@ -81,12 +81,12 @@ pub fn read(
     run(&job, &mut state, crew, &options.run.cancel)?;
     job.blocks.finish(&options.run.cancel)?;
     let whole = match (is_open(declared, size), counted) {
-        (true, _) => settle_open(&state, declared, &name, options, &mut warnings)?,
-        (false, Some(count)) => {
-            note_count(declared, count, &name, options, &mut warnings)?;
-            count
+        (true, _) => settle_open(state.bytes, declared, &name, options, &mut warnings)?,
+        (false, Some(_)) => {
+            let bytes = size.unwrap_or_default().saturating_sub(HEADER_BYTES as u64);
+            settle_counted(bytes, declared, &name, options, &mut warnings)?
         }
-        (false, None) => settle(&state, count, size, &name, options, &mut warnings)?,
+        (false, None) => settle(state.bytes, count, size, &name, options, &mut warnings)?,
     };
     let mut solids = Vec::new();
     try_push(&mut solids, Solid { name: String::new(), first: 0 }, "the scene")?;
@@ -114,26 +114,39 @@ fn counted_by_size(declared: u32, size: Option<u64>) -> Option<u64> {
     }
     let bytes = size?.checked_sub(HEADER_BYTES as u64)?;
     let count = bytes / FACET_BYTES as u64;
-    let is_whole = bytes > 0 && bytes.is_multiple_of(FACET_BYTES as u64);
-    (is_placeholder(declared) && is_whole && count != u64::from(declared)).then_some(count)
+    (is_placeholder(declared) && count > 0 && count != u64::from(declared)).then_some(count)
 }
 
-/// Returns the number of triangles in a stream that has ended.
+/// Returns the number of triangles in a stream that has ended after `bytes` of triangles.
 fn settle_open(
-    state: &StlBinaryState,
+    bytes: u64,
     declared: u32,
     name: &Arc<str>,
     options: &ParseOptions<StlReadOptions>,
     warnings: &mut Warnings,
 ) -> Result<u64> {
-    if !state.bytes.is_multiple_of(FACET_BYTES as u64) {
-        let count = settle(state, u64::from(declared), None, name, options, warnings)?;
-        return check_count(count, options).map(|()| count);
-    }
-    let count = state.bytes / FACET_BYTES as u64;
+    let count = bytes / FACET_BYTES as u64;
     check_count(count, options)?;
-    if count != u64::from(declared) {
-        note_count(declared, count, name, options, warnings)?;
+    if count > 0 && count != u64::from(declared) {
+        settle_counted(bytes, declared, name, options, warnings)
+    } else {
+        settle(bytes, declared.into(), None, name, options, warnings)
+    }
+}
+
+/// Returns the number of whole triangles in `bytes` that follow a header with a placeholder.
+fn settle_counted(
+    bytes: u64,
+    declared: u32,
+    name: &Arc<str>,
+    options: &ParseOptions<StlReadOptions>,
+    warnings: &mut Warnings,
+) -> Result<u64> {
+    let count = bytes / FACET_BYTES as u64;
+    note_count(declared, count, name, options, warnings)?;
+    if !bytes.is_multiple_of(FACET_BYTES as u64) {
+        let message = format!("unexpected end of file in triangle {}", count + 1);
+        warnings.broken(options.faults, "truncated", Diagnostic::at(name, HEADER_BYTES as u64 + bytes, message))?;
     }
     Ok(count)
 }
@@ -177,9 +190,9 @@ fn start(consumer: &dyn MeshConsumer, source: &Source<'_>, count: Option<u64>) -
     consumer.start(KnownPositions::Sample(&sample))
 }
 
-/// Compares the number of triangles read with the declared `count`. Returns the number of triangles to keep.
+/// Compares the bytes of triangles read with the declared `count`. Returns the number of triangles to keep.
 fn settle(
-    state: &StlBinaryState,
+    read_bytes: u64,
     count: u64,
     size: Option<u64>,
     name: &Arc<str>,
@@ -187,17 +200,17 @@ fn settle(
     warnings: &mut Warnings,
 ) -> Result<u64> {
     let facet_bytes = FACET_BYTES as u64;
-    let facet_count = state.bytes / facet_bytes;
+    let facet_count = read_bytes / facet_bytes;
     let start = HEADER_BYTES as u64;
     if facet_count < count && !planted("stl-truncated") {
         let message = format!("unexpected end of file in triangle {} of {count}", facet_count + 1);
         let diagnostic = Diagnostic {
             expected: Some(format!("{} bytes", start + count * facet_bytes)),
-            ..Diagnostic::at(name, start + state.bytes, message)
+            ..Diagnostic::at(name, start + read_bytes, message)
         };
         warnings.broken(options.faults, "truncated", diagnostic)?;
     }
-    let bytes = size.map_or(state.bytes, |size| size.saturating_sub(start));
+    let bytes = size.map_or(read_bytes, |size| size.saturating_sub(start));
     if bytes > count * facet_bytes && count == 0 {
         let message = format!("the header declares no triangles, but {bytes} bytes follow");
         let diagnostic = Diagnostic::at(name, start - size_of::<u32>() as u64, message);

@@ -44,6 +44,29 @@ fn a_header_without_a_count_is_followed_by_all_triangles() {
     }
 }
 
+/// What precedes the cut is the same for a scene, a stream and a conversion.
+#[test]
+fn a_header_without_a_count_and_a_partial_last_triangle() {
+    let warn = |threads| read_options(threads, Some(1000)).with_on_error(OnError::Warn);
+    let ply = WriteOptions::default().with_format(Some(Format::Ply));
+    let whole = try_converted(memory(binary(2, 2, &[]), "a.stl"), &read_options(1, None), &ply).unwrap().0;
+    for count in [0, u32::MAX, 0x7fff_ffff] {
+        let bytes = binary(count, 2, &[1, 2, 3]);
+        for input in [memory, stream] {
+            let error = try_read(input(&bytes, "a.stl"), &ReadOptions::default()).unwrap_err();
+            assert_eq!(error.to_string(), "a.stl: byte 187: unexpected end of file in triangle 3");
+            for threads in [1, 2] {
+                let loaded = try_read(input(&bytes, "a.stl"), &warn(threads)).unwrap();
+                assert_eq!(loaded.value.meshes[0].faces.len(), 2, "{count}");
+                let counts = loaded.report.warnings.counts();
+                assert_eq!((counts["wrong-count"], counts["truncated"]), (1, 1));
+                let converted = try_converted(input(&bytes, "a.stl"), &warn(threads), &ply).unwrap().0;
+                assert!(converted == whole, "{count}");
+            }
+        }
+    }
+}
+
 /// The limit applies to a stream whose header has no count, even if the stream ends inside a triangle.
 #[test]
 fn a_stream_without_a_count_has_a_limit() {
