@@ -139,6 +139,20 @@ def test_arrays_that_a_mesh_cannot_store_warn(library: str) -> None:
         converter(library)[1](made)
 
 
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [("meshio", "normals"), ("meshio", "uvs"), ("meshio", "colors"), ("pyvista", "Normals"), ("pyvista", "RGB")],
+)
+def test_columns_do_not_replace_attributes_of_the_same_name(library: str, name: str) -> None:
+    convert = converter(library)[0]
+    given: dict[str, Any] = {"normals": np.full((4, 3), 0.5), "normal_domain": "vertex", "colors": np.ones((4, 4))}
+    given |= {"uvs": np.zeros((4, 2)), "uv_domain": "vertex"}
+    mesh = square(vertex_columns={name: np.full((4, 3), 9.0)}, **given)
+    with pytest.warns(polyhaul.PolyhaulWarning, match=f"the column '{name}', whose name has another use"):
+        made = convert(mesh)
+    np.testing.assert_array_equal(made.point_data[name], convert(square(**given)).point_data[name])
+
+
 def test_columns_that_not_all_objects_have_warn() -> None:
     made = scene(square(vertex_columns={"quality": np.arange(4.0)}))
     with pytest.warns(polyhaul.PolyhaulWarning, match="the column 'quality' that only some objects have"):

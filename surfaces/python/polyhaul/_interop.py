@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -126,14 +126,13 @@ def to_meshio(source: Mesh | Scene) -> Any:
 
     mesh = _joined(source)
     columns = _Columns(mesh, "meshio", ("curves", "vertex_groups"))
-    data: dict[str, Any] = columns.of(mesh.vertex_columns)
+    data: dict[str, Any] = {} if mesh.colors is None else {"colors": mesh.colors}
     for name, domain, values in (("uvs", mesh.uv_domain, mesh.uvs), ("normals", mesh.normal_domain, mesh.normals)):
         if domain == "vertex":
             data[name] = values
         elif domain is not None:
             columns.dropped.append(f"{name} that are not per vertex (weld() converts them)")
-    if mesh.colors is not None:
-        data["colors"] = mesh.colors
+    data = columns.of(mesh.vertex_columns, data) | data
     cells: list[tuple[str, Array]] = []
     blocks: list[slice] = []
     for faces, block in _blocks(mesh):
@@ -241,7 +240,9 @@ def _pyvista_of(mesh: Mesh) -> Any:
         # Point clouds need vertex cells to be visible.
         count = mesh.position_count
         data.verts = np.column_stack([np.ones(count, np.int64), np.arange(count)]).reshape(-1)
-    for name, values in columns.of(mesh.vertex_columns).items():
+    given = {"Normals": mesh.normals, "Texture Coordinates": mesh.uvs, "RGB": mesh.colors}
+    used = [name for name, values in given.items() if values is not None]
+    for name, values in columns.of(mesh.vertex_columns, used).items():
         data.point_data[name] = np.array(values)
     for name, values in columns.of(mesh.face_columns).items():
         # VTK numbers points and lines before polygons.
@@ -356,7 +357,7 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
         uvs = mesh.per_corner("uvs")
         if uvs is not None:
             made.triangle.texture_uvs = tensor(uvs.reshape(-1, 3, 2))
-        for name, values in columns.of({} if legacy else mesh.face_columns).items():
+        for name, values in columns.of({} if legacy else mesh.face_columns, _OPEN3D_NAMES).items():
             made.triangle[name] = tensor(np.array(values).reshape(len(values), -1))
     if mesh.normals is not None and mesh.normal_domain == "vertex":
         vertices.normals = tensor(np.array(mesh.normals))
@@ -366,7 +367,7 @@ def to_open3d(source: Mesh | Scene, *, legacy: bool = False) -> Any:
         columns.dropped.append("UVs of points")
     if mesh.colors is not None:
         vertices.colors = tensor(np.ascontiguousarray(columns.opaque(mesh.colors)))
-    for name, values in columns.of({} if legacy else mesh.vertex_columns).items():
+    for name, values in columns.of({} if legacy else mesh.vertex_columns, _OPEN3D_NAMES).items():
         vertices[name] = tensor(np.array(values).reshape(len(values), -1))
     if legacy:
         columns.dropped += [f"the column {name!r}" for name in (*mesh.vertex_columns, *mesh.face_columns)]
@@ -397,18 +398,21 @@ def from_open3d(other: Any) -> Mesh:
     if is_mesh and "texture_uvs" in other.triangle:
         given |= {"uvs": other.triangle.texture_uvs.numpy().reshape(-1, 2), "uv_domain": "corner"}
     columns = _Columns(None, "polyhaul", ())
-    known = ("positions", "normals", "colors", "indices", "texture_uvs")
-    given["vertex_columns"] = columns.taken(_others(vertices, known), len(vertices.positions))
+    given["vertex_columns"] = columns.taken(_others(vertices), len(vertices.positions))
     if is_mesh:
-        given["face_columns"] = columns.taken(_others(other.triangle, known), len(other.triangle.indices))
+        given["face_columns"] = columns.taken(_others(other.triangle), len(other.triangle.indices))
     columns.warn()
     faces = other.triangle.indices.numpy() if is_mesh else None
     return Mesh(vertices.positions.numpy(), faces, **given)
 
 
-def _others(attributes: Any, known: tuple[str, ...]) -> dict[str, Array]:
-    """Return Open3D attributes that are not in ``known``, as columns."""
-    values = {name: attribute.numpy() for name, attribute in attributes.items() if name not in known}
+#: The attributes of vertices and triangles that Open3D itself uses.
+_OPEN3D_NAMES = ("positions", "normals", "colors", "indices", "texture_uvs")
+
+
+def _others(attributes: Any) -> dict[str, Array]:
+    """Return attributes that Open3D itself does not use, as columns."""
+    values = {name: attribute.numpy() for name, attribute in attributes.items() if name not in _OPEN3D_NAMES}
     return {name: array.reshape(-1) if array.shape[1:] == (1,) else array for name, array in values.items()}
 
 
@@ -504,9 +508,10 @@ class _Columns:
         self._library = library
         self.dropped = [] if mesh is None else [_FIELDS[field] for field in fields if len(getattr(mesh, field))]
 
-    def of(self, columns: Any) -> dict[str, Array]:
-        """Return columns of numbers, and of lists of equal length."""
-        dense = {name: _dense(column) for name, column in columns.items()}
+    def of(self, columns: Any, used: Container[str] = ()) -> dict[str, Array]:
+        """Return columns of numbers, and of lists of equal length, except those whose names have another use."""
+        dense = {name: _dense(column) for name, column in columns.items() if name not in used}
+        self.dropped += [f"the column {name!r}, whose name has another use" for name in columns if name in used]
         self.dropped += [f"the column {name!r} of lists" for name, values in dense.items() if values is None]
         return {name: values for name, values in dense.items() if values is not None}
 
