@@ -5,9 +5,10 @@ use polyhaul_fault::planted;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
 use polyhaul_model::{Column, Table, Values};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Compares the columns of two tables by name, or by index if a column has no name.
+/// Compares the columns of two tables by name, ignoring letter case, or by index if a column has no name.
 pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Result<()> {
     differences.counts("rows", [a.row_count as u64, b.row_count as u64]);
     let pairs = pairs([&a.columns, &b.columns]);
@@ -44,17 +45,13 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
     Ok(())
 }
 
-/// Pairs columns with equal names, in order, then columns without a name with the column at the same index.
+/// Pairs columns with equal names, in order, then columns whose names differ only in letter case, as in `X` and `x`, then
+/// columns without a name with the column at the same index.
 fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
-    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
-    // In reverse, because `pop` takes the last.
-    for (place, column) in b.iter().enumerate().rev().filter(|(_, column)| !column.name.is_empty()) {
-        by_name.entry(&column.name).or_default().push(place);
-    }
-    let mut partners: Vec<Option<usize>> =
-        a.iter().map(|column| by_name.get_mut(&*column.name).and_then(Vec::pop)).collect();
+    let mut partners = vec![None; a.len()];
     let mut is_taken = vec![false; b.len()];
-    partners.iter().flatten().for_each(|&place| is_taken[place] = true);
+    pair_names([a, b], |name| name.into(), &mut partners, &mut is_taken);
+    pair_names([a, b], |name| name.to_ascii_lowercase().into(), &mut partners, &mut is_taken);
     for (place, partner) in partners.iter_mut().enumerate().take(b.len()) {
         let is_nameless = a[place].name.is_empty() || b[place].name.is_empty();
         if partner.is_none() && !is_taken[place] && is_nameless {
@@ -62,6 +59,28 @@ fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
         }
     }
     partners.into_iter().enumerate().filter_map(|(first, second)| Some([first, second?])).collect()
+}
+
+/// Pairs the remaining columns whose names have equal keys.
+fn pair_names<'a>(
+    [a, b]: [&'a [Column]; 2],
+    key: impl Fn(&'a str) -> Cow<'a, str>,
+    partners: &mut [Option<usize>],
+    is_taken: &mut [bool],
+) {
+    let mut by_name: HashMap<Cow<'a, str>, Vec<usize>> = HashMap::new();
+    // In reverse, because `pop` takes the last.
+    for (place, column) in b.iter().enumerate().rev() {
+        if !column.name.is_empty() && !is_taken[place] {
+            by_name.entry(key(&column.name)).or_default().push(place);
+        }
+    }
+    for (column, partner) in a.iter().zip(partners) {
+        if partner.is_none() {
+            *partner = by_name.get_mut(&key(&column.name)).and_then(Vec::pop);
+            partner.iter().for_each(|&place| is_taken[place] = true);
+        }
+    }
 }
 
 /// Name of a column in messages.

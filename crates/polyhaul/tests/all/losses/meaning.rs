@@ -166,6 +166,14 @@ fn columns_without_names_are_compared_by_place() {
     let listed = differences(&named("a,b,c"), &named("b,,c"), "csv");
     assert_eq!(listed[0], "columns: 1 only in the first file: a");
     assert_eq!(listed[1], "columns: 1 only in the second file: column 2");
+    // PLY has properties such as `z` in lowercase. Found by fuzzing.
+    for rows in ["", "1,2,3\n"] {
+        let uppercase = format!("x,y,Z\n{rows}\n").into_bytes();
+        assert!(differences(&uppercase, &converted(&uppercase, "csv", Format::Ply), "ply").is_empty(), "{rows}");
+    }
+    assert!(differences(&named("a,A,c"), &named("A,c,a"), "csv").len() == 3, "values of the same names");
+    let listed = differences(&named("a,A,c"), &named("A,a,C"), "csv");
+    assert!(listed.len() == 2 && listed.iter().all(|message| !message.contains("only in")), "{listed:?}");
 }
 
 /// Objects without slots have materials by statement, which glTF stores for each primitive.
