@@ -45,7 +45,7 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
     Ok(())
 }
 
-/// Pairs columns with equal names, in order, then columns whose names differ only in letter case, as in `X` and `x`, then
+/// Pairs columns with equal names, in order, then columns whose names differ only in letter case (`X` and `x`), then
 /// columns without a name with the column at the same index.
 fn pairs([a, b]: [&[Column]; 2]) -> Vec<[usize; 2]> {
     let mut partners = vec![None; a.len()];
