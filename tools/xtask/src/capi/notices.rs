@@ -44,9 +44,9 @@ fn packages(root: &str, args: &[&str]) -> Option<BTreeMap<String, String>> {
     Some(foreign.map(|(package, license)| (package.to_owned(), license.to_owned())).collect())
 }
 
-/// Returns the folder of each package, by its name and version in `cargo tree`.
+/// Returns the folder of each package, by its name and version in `cargo tree`, whatever features need it.
 fn folders() -> Option<HashMap<String, PathBuf>> {
-    let metadata = root::output(root::cargo().args(["metadata", "--format-version", "1"]))?;
+    let metadata = root::output(root::cargo().args(["metadata", "--all-features", "--format-version", "1"]))?;
     let metadata: Value = serde_json::from_str(&metadata).ok()?;
     let folder = |package: &Value| {
         let manifest = Path::new(package["manifest_path"].as_str()?);
@@ -82,5 +82,7 @@ mod tests {
             assert!(text.contains(expected), "{expected}");
         }
         assert!(!text.contains("polyhaul-model v") && !text.contains("  syn v"));
+        let command = super::text("polyhaul-cli", &["--features", "full"]).unwrap();
+        assert!(command.contains("\n  parquet v") && !text.contains("\n  parquet v"));
     }
 }
