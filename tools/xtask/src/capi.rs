@@ -42,6 +42,8 @@ enum Library {
     Unoptimized,
     /// The build of `cargo xtask test`, which shares the features of the command.
     Tested,
+    /// A build in this folder, for a release.
+    Built(PathBuf),
 }
 
 /// Builds and installs the library. Returns `None` if the arguments are invalid.
@@ -59,6 +61,12 @@ pub(crate) fn install_unoptimized(prefix: PathBuf, target: Option<&str>) -> bool
 /// Installs the library built by the tests; returns whether that succeeded.
 pub(crate) fn install_tested(prefix: PathBuf) -> bool {
     Place { prefix, destdir: None, library: Library::Tested, target: None }.install()
+}
+
+/// Installs a library that was built for a release at the prefix `/usr` below `destdir`; returns whether that succeeded.
+pub(crate) fn install_built(destdir: PathBuf, target: &str, built: PathBuf) -> bool {
+    let library = Library::Built(built);
+    Place { prefix: "/usr".into(), destdir: Some(destdir), library, target: Some(target.to_owned()) }.install()
 }
 
 fn parse(args: &[&str]) -> Option<Place> {
@@ -134,7 +142,7 @@ impl Place {
         for file in files.into_iter().flatten() {
             let installed = lib.join(&file.installed);
             install_file(&built.join(file.built), &installed)?;
-            if self.library == Library::Optimized {
+            if matches!(self.library, Library::Optimized | Library::Built(_)) {
                 strip(&installed, file == shared);
             }
         }
@@ -147,6 +155,7 @@ impl Library {
     fn folder(&self, system: &System) -> io::Result<PathBuf> {
         let mut command = match self {
             Library::Tested => return Ok(root::target().join("debug")),
+            Library::Built(folder) => return Ok(folder.clone()),
             Library::Unoptimized => unoptimized("polyhaul-capi"),
             Library::Optimized => root::cargo(),
         };

@@ -54,20 +54,25 @@ fn write(release: &Release) -> io::Result<()> {
 
 /// Builds the program for a target; returns its path.
 pub(super) fn build(target: &str) -> io::Result<PathBuf> {
+    let folder = build_package(target, &[&["--package", PACKAGE], &FEATURES[..]].concat())?;
+    Ok(folder.join(if target.contains("windows") { "polyhaul.exe" } else { "polyhaul" }))
+}
+
+/// Builds a package for a target, as chosen by these arguments of Cargo; returns the folder of what was built.
+pub(super) fn build_package(target: &str, args: &[&str]) -> io::Result<PathBuf> {
     root::runs(Command::new("rustup").args(["target", "add", target]));
     let mut command = if target.contains("linux") { wheels::zigbuild()? } else { root::cargo() };
     if !target.contains("linux") {
         command.arg("build");
     }
-    command.args(["--profile", "dist", "--locked", "--package", PACKAGE]).args(FEATURES);
+    command.args(["--profile", "dist", "--locked"]).args(args);
     let suffix = if target.ends_with("linux-gnu") { OLDEST_GLIBC } else { "" };
     command.arg("--target").arg(format!("{target}{suffix}"));
     remap(&mut command);
     if !root::runs(&mut command) {
-        return Err(io::Error::other(format!("the command was not built for {target}")));
+        return Err(io::Error::other(format!("{} was not built for {target}", args.join(" "))));
     }
-    let name = if target.contains("windows") { "polyhaul.exe" } else { "polyhaul" };
-    Ok(root::target().join(target).join("dist").join(name))
+    Ok(root::target().join(target).join("dist"))
 }
 
 /// Replaces the paths of this machine in programs, which would differ between machines.

@@ -41,12 +41,11 @@ pub(super) fn library(release: &Release) -> Outcome {
 }
 
 fn install_library(folder: &Path, target: &str) -> io::Result<()> {
-    let destdir = folder.to_str().unwrap_or_default();
-    let is_installed = capi::install(&["--prefix", "/usr", "--destdir", destdir, "--target", target]);
-    if is_installed == Some(ExitCode::SUCCESS) {
+    let built = commands::build_package(target, &["--package", "polyhaul-capi", "--lib"])?;
+    if capi::install_built(folder.into(), target, built) {
         Ok(())
     } else {
-        Err(io::Error::other(format!("the C library was not built for {target}")))
+        Err(io::Error::other(format!("the C library was not installed for {target}")))
     }
 }
 
