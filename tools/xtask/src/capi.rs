@@ -63,7 +63,7 @@ pub(crate) fn install_tested(prefix: PathBuf) -> bool {
     Place { prefix, destdir: None, library: Library::Tested, target: None }.install()
 }
 
-/// Installs a library that was built for a release at the prefix `/usr` below `destdir`; returns whether that succeeded.
+/// Installs a library that was built for a release at the prefix `/usr` below `destdir`; returns whether it succeeded.
 pub(crate) fn install_built(destdir: PathBuf, target: &str, built: PathBuf) -> bool {
     let library = Library::Built(built);
     Place { prefix: "/usr".into(), destdir: Some(destdir), library, target: Some(target.to_owned()) }.install()
