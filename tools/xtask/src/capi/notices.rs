@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 2;
 /// or `None` if Cargo cannot list them.
 pub(crate) fn text(root: &str, args: &[&str]) -> Option<String> {
     let mut packages_of_text: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let folders = folders()?;
+    let folders = folders(root, args)?;
     let mut text = String::from("polyhaul contains these packages:\n\n");
     for (package, license) in packages(root, args)? {
         text.push_str(&format!("  {package} ({license})\n"));
@@ -44,9 +44,12 @@ fn packages(root: &str, args: &[&str]) -> Option<BTreeMap<String, String>> {
     Some(foreign.map(|(package, license)| (package.to_owned(), license.to_owned())).collect())
 }
 
-/// Returns the folder of each package, by its name and version in `cargo tree`, whatever features need it.
-fn folders() -> Option<HashMap<String, PathBuf>> {
-    let metadata = root::output(root::cargo().args(["metadata", "--all-features", "--format-version", "1"]))?;
+/// Returns the folder of each package, by its name and version in `cargo tree`. Packages that only other features need are
+/// not listed, and not downloaded either.
+fn folders(root: &str, args: &[&str]) -> Option<HashMap<String, PathBuf>> {
+    let features = args.iter().skip_while(|arg| **arg != "--features").nth(1);
+    let features = features.map(|features| format!("--features={root}/{features}"));
+    let metadata = root::output(root::cargo().args(["metadata", "--format-version", "1"]).args(features))?;
     let metadata: Value = serde_json::from_str(&metadata).ok()?;
     let folder = |package: &Value| {
         let manifest = Path::new(package["manifest_path"].as_str()?);
