@@ -21,7 +21,7 @@ use std::collections::HashSet;
 const COLORS: [[&str; 3]; 3] =
     [["red", "green", "blue"], ["r", "g", "b"], ["diffuse_red", "diffuse_green", "diffuse_blue"]];
 /// Property names that must be lowercase in PLY.
-const KNOWN: [&str; 15] =
+pub(crate) const KNOWN: [&str; 15] =
     ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue", "alpha", "r", "g", "b", "a", "intensity"];
 
 /// Whether a format stores points in a column order that depends on the values.

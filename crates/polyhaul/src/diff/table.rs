@@ -1,6 +1,7 @@
 //! Compares tables column by column.
 
 use super::{Differences, Gap};
+use crate::table_fit::KNOWN;
 use polyhaul_fault::planted;
 use polyhaul_model::error::Result;
 use polyhaul_model::names;
@@ -12,6 +13,11 @@ use std::collections::HashMap;
 pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Result<()> {
     differences.counts("rows", [a.row_count as u64, b.row_count as u64]);
     let pairs = pairs([&a.columns, &b.columns]);
+    let renamed = pairs.iter().filter(|[first, second]| is_renamed(&a.columns[*first].name, &b.columns[*second].name));
+    match renamed.count() as u64 {
+        0 => {}
+        count => differences.only("column names", count, "in different letter case"),
+    }
     let named = |[first, second]: [&Column; 2]| !first.name.is_empty() && second.name.is_empty();
     let mut names = [0, 0];
     let mut matched = [vec![false; a.columns.len()], vec![false; b.columns.len()]];
@@ -43,6 +49,12 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
         .skip(planted("diff-column").into())
         .for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], differences));
     Ok(())
+}
+
+/// Whether two names of a column differ, except that conversions to PLY make some names lowercase.
+fn is_renamed(first: &str, second: &str) -> bool {
+    let is_known = KNOWN.iter().any(|name| name.eq_ignore_ascii_case(first));
+    !first.is_empty() && !second.is_empty() && first != second && !is_known
 }
 
 /// Pairs columns with equal names, in order, then columns whose names differ only in letter case (`X` and `x`), then
