@@ -12,7 +12,8 @@
 //! - Materials, groups and smoothing are compared face by face, materials by name, or by value if their names differ.
 //!   Two file names are equal if they refer to the same file, or to files with the same bytes.
 //! - Tables are compared column by column. Columns are matched by name, ignoring letter case if no name is equal, or by
-//!   index if one of them has no name; case is reported except for names that PLY stores in lowercase. Values are compared; types are not. NaN equals NaN, and 0 equals -0.
+//!   index if one of them has no name; case is reported except for names that PLY stores in lowercase. Values are
+//!   compared; types are not. NaN equals NaN, and 0 equals -0.
 //! - Pixels are compared as floats, with integers scaled to 0 to 1: in linear light, unless both images have the same
 //!   type, channels and color space. If only one image has premultiplied alpha, that is a difference, and its colors
 //!   are unpremultiplied first. Opaque alpha equals no alpha.

@@ -44,8 +44,8 @@ fn packages(root: &str, args: &[&str]) -> Option<BTreeMap<String, String>> {
     Some(foreign.map(|(package, license)| (package.to_owned(), license.to_owned())).collect())
 }
 
-/// Returns the folder of each package, by its name and version in `cargo tree`. Packages that only other features need are
-/// not listed, and not downloaded either.
+/// Returns the folder of each package, by its name and version in `cargo tree`. Packages that only other features need
+/// are not listed, and not downloaded either.
 fn folders(root: &str, args: &[&str]) -> Option<HashMap<String, PathBuf>> {
     let features = args.iter().skip_while(|arg| **arg != "--features").nth(1);
     let features = features.map(|features| format!("--features={root}/{features}"));
