@@ -110,6 +110,28 @@ impl Transfers {
         }
     }
 
+    /// Adds calls that a recorder counted.
+    pub(crate) fn add_counted(&mut self, more: &Transfers) {
+        self.calls += more.calls;
+        self.failed += more.failed;
+        self.bytes += more.bytes;
+        self.time_ns += more.time_ns;
+        self.waited_ns += more.waited_ns;
+        self.buckets.iter_mut().zip(more.buckets).for_each(|(bucket, calls)| *bucket += calls);
+        more.sizes.iter().for_each(|size| self.add_size(size.bytes, size.calls, size.before));
+    }
+
+    /// Adds a size with its count, and the count of the size that it replaced.
+    pub(crate) fn add_size(&mut self, bytes: u64, calls: u64, before: u64) {
+        match self.sizes.iter_mut().find(|size| size.bytes == bytes) {
+            Some(size) => {
+                size.calls += calls;
+                size.before += before;
+            }
+            None => self.sizes.push(Counted { bytes, calls, before }),
+        }
+    }
+
     /// Adds the time of a call without counting the call, because the kernel will restart it or it never completes.
     pub fn add_time(&mut self, time_ns: i64) {
         self.time_ns += time_ns;

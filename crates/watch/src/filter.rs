@@ -49,7 +49,7 @@ impl Call {
 }
 
 /// Calls on files. `mmap` stops only for file mappings.
-const FILES: &[(c_long, Call)] = &[
+pub(crate) const FILES: &[(c_long, Call)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, Call::Open),
     #[cfg(target_arch = "x86_64")]
@@ -90,7 +90,7 @@ const FILES: &[(c_long, Call)] = &[
 ];
 
 /// Calls that wait for locks. `futex` stops only for waiting operations.
-const LOCKS: &[(c_long, Call)] = &[(libc::SYS_futex, Call::Wait), (libc::SYS_futex_waitv, Call::Wait)];
+pub(crate) const LOCKS: &[(c_long, Call)] = &[(libc::SYS_futex, Call::Wait), (libc::SYS_futex_waitv, Call::Wait)];
 
 /// `futex` operations that can wait; 13 is `FUTEX_LOCK_PI2`.
 const WAITING: [u32; 5] = [

@@ -14,11 +14,13 @@
 
 pub mod cached;
 pub mod child;
+pub mod code;
 mod delay;
 pub mod files;
 pub mod filter;
 pub mod locks;
 mod near;
+pub mod preload;
 pub mod report;
 pub mod stacks;
 mod symbols;

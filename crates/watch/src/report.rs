@@ -8,7 +8,7 @@ use crate::files::{File, Kind, LIMITS, Transfers};
 use crate::locks::Waits;
 use crate::stacks::{Shelf, Stacks};
 use crate::symbols::Symbols;
-use crate::trace::{End, Seen};
+use crate::trace::{End, Recorder, Seen};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -33,6 +33,12 @@ pub struct Watched {
     pub signal: Option<i32>,
     /// Time from the start until all children ended.
     pub run_seconds: f64,
+    /// How the program was watched.
+    pub recorder: Recorder,
+    /// Programs that were started but could not be recorded.
+    pub unrecorded: Vec<Unrecorded>,
+    /// Number of calls, files, threads or processes for which the record had no room.
+    pub lost: u64,
     /// Number of processes.
     pub processes: u64,
     /// Number of threads of all processes.
@@ -60,6 +66,15 @@ pub struct Watched {
     pub further_others: u64,
     /// Lock waits, if requested.
     pub locks: Option<Locked>,
+}
+
+/// A program that was started but could not be recorded.
+#[derive(Debug, Serialize)]
+pub struct Unrecorded {
+    /// Path as given to the system.
+    pub program: String,
+    /// Number of times that it was started.
+    pub starts: u64,
 }
 
 /// Totals over all regular files.
@@ -213,11 +228,15 @@ impl Watched {
             End::Code(code) => (Some(code), None),
             End::Signal(signal) => (None, Some(signal)),
         };
+        let unrecorded = seen.unrecorded.into_iter().map(|(program, starts)| Unrecorded { program, starts });
         Watched {
             program,
             exit_code,
             signal,
             run_seconds,
+            recorder: seen.recorder,
+            unrecorded: unrecorded.collect(),
+            lost: seen.lost,
             processes: seen.processes,
             threads_seen: seen.threads,
             watch_seconds: seen.cost_ns as f64 / 1e9,

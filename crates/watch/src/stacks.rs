@@ -37,9 +37,19 @@ pub struct Stacks(HashMap<u32, (u64, i64)>);
 impl Stacks {
     /// Adds a call with its stack.
     pub fn add(&mut self, stack: u32, time_ns: i64) {
+        self.add_several(stack, 1, time_ns);
+    }
+
+    /// Adds calls with the same stack.
+    pub fn add_several(&mut self, stack: u32, calls: u64, time_ns: i64) {
         let stack = if self.0.len() < MAX_OF_A_FILE || self.0.contains_key(&stack) { stack } else { OTHERS };
         let entry = self.0.entry(stack).or_default();
-        *entry = (entry.0 + 1, entry.1 + time_ns);
+        *entry = (entry.0 + calls, entry.1 + time_ns);
+    }
+
+    /// Adds other stacks.
+    pub fn append(&mut self, others: &Stacks) {
+        others.0.iter().for_each(|(stack, (calls, time_ns))| self.add_several(*stack, *calls, *time_ns));
     }
 
     /// Index, number of calls and time of each stack, longest time first.
@@ -158,7 +168,7 @@ fn mapping(line: &str) -> Option<(u64, u64, bool, u64, &str)> {
 }
 
 /// Reads the load bias and the address of the unwind table from the ELF header mapped at `base`.
-fn headers(memory: &mut Memory, base: u64) -> Option<(u64, Option<u64>)> {
+fn headers(memory: &mut Memory<'_>, base: u64) -> Option<(u64, Option<u64>)> {
     const LOAD: u32 = 1;
     const FRAMES: u32 = 0x6474_E550;
     // 64-bit little-endian ELF: e_phoff at 32, e_phnum at 56; p_type at 0 and p_vaddr at 16 of each program header.
@@ -193,8 +203,18 @@ pub struct Space {
 impl Space {
     /// Unwinds a stopped thread. Returns the index of its stack.
     pub fn walk(&mut self, thread: pid_t, registers: &Registers, shelf: &mut Shelf) -> u32 {
-        let mut memory = Memory::new(thread);
-        let mut at = Cursor::new(registers);
+        self.unwind(thread, Memory::new(thread), Cursor::new(registers), shelf)
+    }
+
+    /// Unwinds a copy of a stack, of a process that runs.
+    pub fn walk_copy(&mut self, process: pid_t, copy: &StackCopy<'_>, shelf: &mut Shelf) -> u32 {
+        let memory = Memory::with_copy(process, copy.sp, copy.bytes);
+        let cursor = Cursor { pc: copy.pc, sp: copy.sp, fp: copy.fp, link: copy.link };
+        self.unwind(process, memory, cursor, shelf)
+    }
+
+    fn unwind(&mut self, thread: pid_t, mut memory: Memory<'_>, start: Cursor, shelf: &mut Shelf) -> u32 {
+        let mut at = start;
         let mut frames = Vec::new();
         let mut may_look_again = self.modules.is_some();
         while frames.len() < MAX_FRAMES {
@@ -224,6 +244,20 @@ impl Space {
     }
 }
 
+/// A copy of the registers and the stack of a thread.
+pub struct StackCopy<'a> {
+    /// Program counter.
+    pub pc: u64,
+    /// Stack pointer: the address of the first byte.
+    pub sp: u64,
+    /// Frame pointer.
+    pub fp: u64,
+    /// Return address, if in a register.
+    pub link: Option<u64>,
+    /// The stack, from the stack pointer up.
+    pub bytes: &'a [u8],
+}
+
 /// Unwinding state.
 struct Cursor {
     pc: u64,
@@ -238,7 +272,7 @@ impl Cursor {
     }
 
     /// Steps to the caller. Returns `None` at the outermost frame, or if the result is implausible.
-    fn caller(&self, memory: &mut Memory, rule: Option<Rule>) -> Option<Cursor> {
+    fn caller(&self, memory: &mut Memory<'_>, rule: Option<Rule>) -> Option<Cursor> {
         let rule = rule.unwrap_or(BY_FRAME_POINTER);
         let base = if rule.by_frame_pointer { self.fp } else { self.sp };
         let frame = base.checked_add_signed(rule.offset)?;

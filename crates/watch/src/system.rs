@@ -3,9 +3,15 @@
 //! Contains no tracing logic: see [`crate::trace`].
 
 use libc::{c_int, pid_t};
-use std::ffi::c_void;
+use std::ffi::{CStr, CString, OsString, c_void};
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 /// Type of ptrace requests, which differs between C libraries.
 #[cfg(target_env = "musl")]
@@ -170,5 +176,160 @@ impl Processors {
     pub fn assign(&self, thread: pid_t) -> bool {
         // SAFETY: pointer and size are those of `self.0`, which the call only reads.
         unsafe { libc::sched_setaffinity(thread, size_of::<libc::cpu_set_t>(), &raw const self.0) == 0 }
+    }
+}
+
+/// Memory that several processes share. `T` contains only atomics, for which any bytes are valid.
+pub struct Shared<T> {
+    memory: NonNull<T>,
+    file: OwnedFd,
+}
+
+impl<T> Shared<T> {
+    /// Creates zeroed memory.
+    pub fn new(name: &CStr) -> io::Result<Shared<T>> {
+        let file = memory_file(name)?;
+        // SAFETY: `file` is open. The mapping is new, has the size of `T` and a page's alignment, and stays until
+        // `drop`.
+        unsafe {
+            if libc::ftruncate(file.as_raw_fd(), size_of::<T>() as libc::off_t) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            let address =
+                libc::mmap(std::ptr::null_mut(), size_of::<T>(), rights, libc::MAP_SHARED, file.as_raw_fd(), 0);
+            if address == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            let memory = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+            Ok(Shared { memory, file })
+        }
+    }
+
+    /// Descriptor of the memory.
+    pub fn descriptor(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the memory is mapped while `self` lives. All of `T` is atomic, so other processes may write to it,
+        // and zeros or any other bytes are valid.
+        unsafe { self.memory.as_ref() }
+    }
+}
+
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        // SAFETY: `new` mapped this memory with this size, and no reference to it outlives `self`.
+        unsafe { libc::munmap(self.memory.as_ptr().cast(), size_of::<T>()) };
+    }
+}
+
+// SAFETY: all of `T` is atomic, and the mapping belongs to the process, not to a thread.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+/// Creates an empty file in memory. It is closed on `exec`.
+pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
+    // SAFETY: `name` is NUL-terminated. The descriptor is new, so nothing else owns it.
+    unsafe {
+        match libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) {
+            -1 => Err(io::Error::last_os_error()),
+            descriptor => Ok(OwnedFd::from_raw_fd(descriptor)),
+        }
+    }
+}
+
+/// Waits until a word in shared memory changes from `value`, or for this time.
+pub fn wait_for_change(word: &AtomicU32, value: u32, time: Duration) {
+    let time = libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: time.subsec_nanos().into() };
+    // SAFETY: `word` and `time` live through the call, which reads them.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const time) };
+}
+
+/// Wakes all threads of all processes that wait for a word in shared memory to change.
+pub fn wake(word: &AtomicU32) {
+    // SAFETY: the call takes the address of `word` and numbers, and accesses no memory.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+/// The time counter of the processor, which recorders read.
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has the instruction, and Linux permits it.
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let count: u64;
+        // SAFETY: Linux permits reading this register, and nothing else changes.
+        unsafe { std::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack)) };
+        count
+    }
+}
+
+/// Whether a process exists and has not ended.
+pub fn is_alive(process: pid_t) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // The state follows the name, which is in parentheses and may contain any character.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+/// Ends the calling process when the thread that started it ends.
+pub fn end_with_parent() -> io::Result<()> {
+    // SAFETY: the call takes numbers only.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Time since an arbitrary start, in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable and lives through the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+/// The environment of a program to start: variables in their order.
+pub struct Environment {
+    pointers: Vec<*const libc::c_char>,
+    /// What the pointers refer to.
+    _variables: Vec<CString>,
+}
+
+// SAFETY: the pointers refer to memory that the structure owns and never changes.
+unsafe impl Send for Environment {}
+// SAFETY: as above.
+unsafe impl Sync for Environment {}
+
+impl Environment {
+    /// Creates an environment. Variables that contain a NUL byte are left out.
+    pub fn new(variables: impl Iterator<Item = (OsString, OsString)>) -> Environment {
+        let text = |(name, value): (OsString, OsString)| [name.into_vec(), value.into_vec()].join(&b'=');
+        let variables: Vec<CString> = variables.filter_map(|variable| CString::new(text(variable)).ok()).collect();
+        let pointers = variables.iter().map(|variable| variable.as_ptr()).chain([std::ptr::null()]).collect();
+        Environment { pointers, _variables: variables }
+    }
+
+    /// Makes this the environment of the calling process, for a program that it will execute. Unlike the methods of
+    /// `Command`, this keeps the order.
+    ///
+    /// # Safety
+    ///
+    /// The process has one thread, and executes a program or ends before `self` is dropped.
+    pub unsafe fn install(&self) {
+        unsafe extern "C" {
+            static mut environ: *const *const libc::c_char;
+        }
+        // SAFETY: the pointers end with a null pointer, and outlive the use as the caller promises.
+        unsafe { environ = self.pointers.as_ptr() };
     }
 }

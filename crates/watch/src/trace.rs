@@ -12,9 +12,10 @@ use crate::files::{Descriptors, Files, WAIT_NS};
 use crate::filter::{Call, Filter};
 use crate::locks::{Locks, Waits};
 use crate::near::{self, Near};
-use crate::stacks::{Shelf, Space};
+use crate::stacks::{Shelf, Space, Stacks};
 use crate::system::{self, Registers};
 use libc::{c_int, pid_t};
+use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -71,9 +72,30 @@ pub enum End {
     Signal(c_int),
 }
 
+/// How a program is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recorder {
+    /// A library in the program counts calls ([`crate::preload`]).
+    Preload,
+    /// Calls stop the program ([`watch`]).
+    Trace,
+}
+
+/// Time of threads on processors, from samples.
+#[derive(Debug, Default)]
+pub struct CpuTime {
+    /// By stack; the number of calls is that of samples.
+    pub stacks: Stacks,
+    /// By thread, in nanoseconds.
+    pub threads: HashMap<pid_t, i64>,
+}
+
 /// The observations of a run.
 #[derive(Debug)]
 pub struct Seen {
+    /// How the program was watched.
+    pub recorder: Recorder,
     /// Exit status of the program.
     pub end: End,
     /// Time from the start of the program until all its children ended.
@@ -96,6 +118,14 @@ pub struct Seen {
     pub stops: u64,
     /// Approximate tracing overhead.
     pub cost_ns: u64,
+    /// Time of threads on processors; empty if it was not sampled.
+    pub cpu: CpuTime,
+    /// Programs that were started but could not be recorded, with the number of times.
+    pub unrecorded: Vec<(String, u64)>,
+    /// Number of calls, files, threads or processes for which the record had no room.
+    pub lost: u64,
+    /// Number of places in code where calls are not recorded.
+    pub missed_sites: u64,
 }
 
 /// The reason why nothing was observed.
@@ -306,6 +336,7 @@ impl<'a> Tracer<'a> {
         // Stops of several threads overlap, so their sum can exceed the run time.
         let cost_ns = (self.walk_ns + stopped.sum::<u64>()).min(self.run_ns);
         Ok(Seen {
+            recorder: Recorder::Trace,
             end: self.end.unwrap_or(End::Code(0)),
             run_ns: self.run_ns,
             files: self.files,
@@ -317,6 +348,10 @@ impl<'a> Tracer<'a> {
             has_queues: self.has_queues,
             stops: self.stops.iter().sum(),
             cost_ns,
+            cpu: CpuTime::default(),
+            unrecorded: Vec::new(),
+            lost: 0,
+            missed_sites: 0,
         })
     }
 

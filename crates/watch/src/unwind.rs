@@ -23,23 +23,30 @@ const MAX_STEPS: usize = 4096;
 const MAX_BYTES: usize = 1 << 16;
 
 /// Reads memory of another process, with a one-block cache.
-pub struct Memory {
+pub struct Memory<'a> {
     process: pid_t,
     base: u64,
     piece: Vec<u8>,
+    /// A copy of memory, and its address. It is used where it has the bytes.
+    copy: (u64, &'a [u8]),
 }
 
 const PIECE_BYTES: usize = 4096;
 
-impl Memory {
+impl<'a> Memory<'a> {
     /// Accesses the memory of a stopped process.
-    pub fn new(process: pid_t) -> Memory {
-        Memory { process, base: 0, piece: Vec::new() }
+    pub fn new(process: pid_t) -> Memory<'a> {
+        Memory::with_copy(process, 0, &[])
+    }
+
+    /// Accesses the memory of a process, except for a part that was copied before it changed.
+    pub fn with_copy(process: pid_t, address: u64, bytes: &'a [u8]) -> Memory<'a> {
+        Memory { process, base: 0, piece: Vec::new(), copy: (address, bytes) }
     }
 
     /// Reads N bytes. Returns `None` if they are not mapped.
     pub fn read<const N: usize>(&mut self, address: u64) -> Option<[u8; N]> {
-        if let Some(bytes) = self.kept(address) {
+        if let Some(bytes) = part(self.copy.0, self.copy.1, address).or_else(|| self.kept(address)) {
             return Some(bytes);
         }
         // Reads more than N bytes: later values are often close, and every read is a system call.
@@ -51,8 +58,7 @@ impl Memory {
     }
 
     fn kept<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
-        let start = usize::try_from(address.checked_sub(self.base)?).ok()?;
-        self.piece.get(start..start.checked_add(N)?)?.try_into().ok()
+        part(self.base, &self.piece, address)
     }
 
     /// Reads a 64-bit word.
@@ -68,6 +74,12 @@ impl Memory {
         let mut bytes = vec![0; if count <= MAX_BYTES { count } else { return None }];
         (system::memory(self.process, address, &mut bytes) == count).then_some(bytes)
     }
+}
+
+/// N bytes at an address, out of memory that starts at `base`.
+fn part<const N: usize>(base: u64, bytes: &[u8], address: u64) -> Option<[u8; N]> {
+    let start = usize::try_from(address.checked_sub(base)?).ok()?;
+    bytes.get(start..start.checked_add(N)?)?.try_into().ok()
 }
 
 /// Location of the caller's value of a register.
@@ -96,7 +108,7 @@ pub struct Rule {
 
 /// Finds the rule for the instruction at `pc` in the table (`.eh_frame_hdr`) at address `table`. Returns `None` if
 /// there is no rule, or if it uses unsupported features.
-pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
+pub fn rule(memory: &mut Memory<'_>, table: u64, pc: u64) -> Option<Rule> {
     let place = find(memory, table, pc)?;
     let entry = Entry::read(memory, place)?;
     if !(entry.start..entry.start.wrapping_add(entry.length)).contains(&pc) {
@@ -109,7 +121,7 @@ pub fn rule(memory: &mut Memory, table: u64, pc: u64) -> Option<Rule> {
 }
 
 /// Finds the entry of a function by binary search.
-fn find(memory: &mut Memory, table: u64, pc: u64) -> Option<u64> {
+fn find(memory: &mut Memory<'_>, table: u64, pc: u64) -> Option<u64> {
     // Version 1, with the encodings that all linkers use: pcrel | sdata4, udata4, datarel | sdata4.
     if memory.read(table)? != [1u8, 0x1B, 0x03, 0x3B] {
         return None;
@@ -149,7 +161,7 @@ struct Entry {
 }
 
 impl Entry {
-    fn read(memory: &mut Memory, at: u64) -> Option<Entry> {
+    fn read(memory: &mut Memory<'_>, at: u64) -> Option<Entry> {
         let count = memory.half(at)?;
         let bytes = memory.bytes(at + 4, count as usize)?;
         let mut bytes = Bytes(&bytes);
@@ -167,7 +179,7 @@ impl Entry {
 }
 
 impl Shared {
-    fn read(memory: &mut Memory, at: u64) -> Option<Shared> {
+    fn read(memory: &mut Memory<'_>, at: u64) -> Option<Shared> {
         let count = memory.half(at)?;
         let bytes = memory.bytes(at + 4, count as usize)?;
         Shared::parse(&bytes)

@@ -1,8 +1,17 @@
 //! The options of `polyhaul watch`. `polyhaul-watch` traces the program.
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+/// How to watch a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RecorderChoice {
+    /// A preloaded library: adds a few percent, for dynamically linked programs
+    Preload,
+    /// Stops at each call: any program, much slower
+    Trace,
+}
 
 /// `polyhaul watch`.
 #[derive(Debug, Args)]
@@ -23,6 +32,9 @@ pub struct WatchArgs {
     /// Number of files and threads to list [default: 10, or all with --json]
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
+    /// How to watch the program [default: preload if possible, else trace]
+    #[arg(long, value_name = "HOW")]
+    pub recorder: Option<RecorderChoice>,
     /// Show which functions made the calls
     #[arg(long)]
     pub stacks: bool,

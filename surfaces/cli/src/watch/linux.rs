@@ -2,7 +2,7 @@
 //!
 //! `polyhaul-watch` traces the program; `render` formats its report as text.
 
-use crate::args::watch::WatchArgs;
+use crate::args::watch::{RecorderChoice, WatchArgs};
 use crate::exit::FAILED;
 use crate::session::{JsonTo, Session};
 use crate::watch::render;
@@ -12,9 +12,10 @@ use polyhaul::{Error, ErrorKind, Report};
 use polyhaul_fault::planted;
 use polyhaul_watch::cached::Cached;
 use polyhaul_watch::child::Work;
+use polyhaul_watch::preload::reach::{self, Obstacle};
 use polyhaul_watch::report::Watched;
-use polyhaul_watch::trace::{End, Failure, Seen, Wanted};
-use polyhaul_watch::{system, trace};
+use polyhaul_watch::trace::{End, Failure, Recorder, Seen, Wanted};
+use polyhaul_watch::{preload, system, trace};
 
 /// The exit codes that shells use for a missing program, and for one that cannot be started.
 const NOT_FOUND: u8 = 127;
@@ -44,8 +45,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     };
     // Check this before running the program, which may take long.
     args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
-    let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
-    let costs = trace::trial().map_err(|failure| explain(failure, args))?;
+    let recorder = choose(args).map_err(failed)?;
     let cached = Cached::measure();
     let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
     let hand_over = |process| {
@@ -53,7 +53,14 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         // A terminal sends SIGQUIT to both processes.
         system::ignore(libc::SIGQUIT);
     };
-    let seen = trace::watch(&work, options, costs, &hand_over);
+    let seen = match recorder {
+        Recorder::Preload => preload::watch(&args.command, options, &hand_over),
+        Recorder::Trace => {
+            let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
+            let costs = trace::trial().map_err(|failure| explain(failure, args))?;
+            trace::watch(&work, options, costs, &hand_over)
+        }
+    };
     // Write the report even if a signal arrives now.
     let _hold = session.signals().hold_on();
     session.signals().pass_to(None);
@@ -66,6 +73,28 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
     }
     Ok(code)
+}
+
+/// Chooses how to watch the program.
+fn choose(args: &WatchArgs) -> polyhaul::Result<Recorder> {
+    let reach = args.command.first().map_or(Ok(()), |program| reach::check(program));
+    match (args.recorder, reach) {
+        (Some(RecorderChoice::Trace), _) | (None, Err(_)) => Ok(Recorder::Trace),
+        (_, Ok(())) => Ok(Recorder::Preload),
+        (Some(RecorderChoice::Preload), Err(obstacle)) => {
+            let error = Error::new(ErrorKind::Unsupported, refusal(obstacle));
+            Err(error.with_hint("without --recorder, polyhaul watch traces such programs"))
+        }
+    }
+}
+
+fn refusal(obstacle: Obstacle) -> &'static str {
+    match obstacle {
+        Obstacle::NoRecorder => "this build cannot record programs: no C compiler was available",
+        Obstacle::Static => "the program is statically linked, so no recorder can be preloaded",
+        Obstacle::Privileged => "the program is set-user-ID or set-group-ID, so no recorder can be preloaded",
+        Obstacle::Unknown => "the program is not an executable for this machine",
+    }
 }
 
 /// Formats the report as text or JSON.

@@ -2,6 +2,7 @@
 
 use crate::human;
 use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
+use polyhaul_watch::trace::Recorder;
 use std::fmt::Write;
 
 /// Maximum number of frames to show per stack.
@@ -55,14 +56,28 @@ fn head(watched: &Watched) -> String {
         human::plural(watched.threads_seen, "thread"),
     );
     let _ = writeln!(text, "  {}", sum(watched));
-    let _ = writeln!(
-        text,
-        "  watching took about {} of that ({}); call times do not include it",
-        human::seconds(watched.watch_seconds),
-        human::plural(watched.stops, "stop"),
-    );
+    text.push_str(&recorder(watched));
     if watched.has_queues {
         text.push_str("  I/O through io_uring or aio is not included\n");
+    }
+    text
+}
+
+/// How the program was watched, and what was not.
+fn recorder(watched: &Watched) -> String {
+    let mut text = String::new();
+    if watched.recorder == Recorder::Trace {
+        let cost = human::seconds(watched.watch_seconds);
+        let stops = human::plural(watched.stops, "stop");
+        let _ = writeln!(text, "  watching took about {cost} of that ({stops}); call times do not include it");
+    }
+    for program in &watched.unrecorded {
+        let times =
+            if program.starts > 1 { format!(" ({} times)", human::count(program.starts)) } else { String::new() };
+        let _ = writeln!(text, "  not included: {}{times}, which cannot be recorded", human::safe(&program.program));
+    }
+    if watched.lost > 0 {
+        let _ = writeln!(text, "  not included: {}, for lack of room", human::plural(watched.lost, "call"));
     }
     text
 }
@@ -223,7 +238,7 @@ mod tests {
     use polyhaul_watch::filter::Call;
     use polyhaul_watch::locks::{Locks, Waits};
     use polyhaul_watch::stacks::Shelf;
-    use polyhaul_watch::trace::{End, Seen};
+    use polyhaul_watch::trace::{CpuTime, End, Seen};
 
     fn seen() -> Seen {
         let mut files = Files::new(false);
@@ -240,6 +255,7 @@ mod tests {
         let mut locks = Locks::default();
         locks.keep(7, Waits { name: "worker".into(), thread: 7, count: 40, time_ns: 5_000_000_000 });
         Seen {
+            recorder: Recorder::Trace,
             end: End::Signal(9),
             run_ns: 10_000_000_000,
             files,
@@ -251,6 +267,10 @@ mod tests {
             has_queues: true,
             stops: 786_500,
             cost_ns: 1_200_000_000,
+            cpu: CpuTime::default(),
+            unrecorded: Vec::new(),
+            lost: 0,
+            missed_sites: 0,
         }
     }
 
@@ -305,6 +325,17 @@ locks and other threads: waited 5.00 s in 40 waits
             ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn programs_that_were_not_recorded_are_named() {
+        let unrecorded = vec![("/bin/static".into(), 1), ("./old".into(), 3)];
+        let seen = Seen { recorder: Recorder::Preload, unrecorded, lost: 2, ..seen() };
+        let text = text(&Watched::new(Vec::new(), seen, CACHED, false, 0));
+        let expected = "  not included: /bin/static, which cannot be recorded\n  \
+                        not included: ./old (3 times), which cannot be recorded\n  \
+                        not included: 2 calls, for lack of room\n";
+        assert!(text.contains(expected) && !text.contains("watching took"), "{text}");
     }
 
     #[test]

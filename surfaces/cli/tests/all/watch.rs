@@ -22,6 +22,16 @@ fn may_watch() -> bool {
     ran.code == 0 || skip(&ran.stderr)
 }
 
+/// The options for each way to watch a program.
+fn recorders() -> Vec<[&'static str; 2]> {
+    let mut recorders = vec![["--recorder", "trace"]];
+    let ran = run(&["watch", "--recorder", "preload", "true"]);
+    if ran.code == 0 || skip(&ran.stderr) {
+        recorders.push(["--recorder", "preload"]);
+    }
+    recorders
+}
+
 /// The real interpreter, since `python3` may be a script that locates it.
 fn python() -> Option<&'static str> {
     static PATH: OnceLock<Option<String>> = OnceLock::new();
@@ -75,20 +85,22 @@ f = os.open('texture.tga', os.O_RDONLY)
 for i in range(5000): assert os.pread(f, 3, 3 * i) == b'rgb'
 assert os.pread(f, 3, 15000) == b''
 ";
-    let (output, report) = watch_python(&folder, &["--stacks"], script);
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    let texture = file(&report, "texture.tga");
-    assert_calls(&texture["reads"], 5_001, 15_000);
-    assert_eq!((&texture["opens"], &texture["reads"]["usual_bytes"]), (&1.into(), &3.into()));
-    let sizes = serde_json::json!([{"from": 0, "below": 1, "calls": 1}, {"from": 1, "below": 16, "calls": 5000}]);
-    assert_eq!(texture["reads"]["sizes"], sizes);
-    assert_eq!(
-        (&report["exit_code"], &report["command"], &report["processes"]),
-        (&0.into(), &"watch".into(), &1.into())
-    );
-    let stack = &texture["stacks"][0]["frames"];
-    let frames: Vec<_> = stack.as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    assert!(frames.len() > 4 && frames[0].contains("pread"), "{frames:?}");
+    for how in recorders() {
+        let (output, report) = watch_python(&folder, &[how[0], how[1], "--stacks"], script);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        let texture = file(&report, "texture.tga");
+        assert_calls(&texture["reads"], 5_001, 15_000);
+        assert_eq!((&texture["opens"], &texture["reads"]["usual_bytes"]), (&1.into(), &3.into()));
+        let sizes = serde_json::json!([{"from": 0, "below": 1, "calls": 1}, {"from": 1, "below": 16, "calls": 5000}]);
+        assert_eq!(texture["reads"]["sizes"], sizes);
+        assert_eq!(
+            (&report["exit_code"], &report["command"], &report["processes"]),
+            (&0.into(), &"watch".into(), &1.into())
+        );
+        let stack = &texture["stacks"][0]["frames"];
+        let frames: Vec<_> = stack.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(frames.len() > 4 && frames[0].contains("pread"), "{frames:?}");
+    }
     // The text is sorted by the time that buffering would save.
     let ran = command()
         .args(["watch", python().unwrap(), "-c", script])
@@ -239,17 +251,19 @@ except OSError: pass
 try: os.open('none', os.O_RDONLY)
 except OSError: pass
 ";
-    let (output, report) = watch_python(&folder, &[], script);
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
-    assert_calls(&file(&report, "a")["reads"], 1, 6_000);
-    assert_calls(&file(&report, "b")["writes"], 1, 6_000);
-    assert_eq!((&file(&report, "a")["maps"], &file(&report, "a")["mapped_bytes"]), (&1.into(), &8192.into()));
-    let others = report["others"].as_array().unwrap();
-    let pipes = others.iter().find(|row| row["file"] == "pipes").unwrap();
-    assert_calls(&pipes["reads"], 1, 3);
-    assert!(report["failed_opens"].as_u64().unwrap() > 0);
-    let failed: u64 = others.iter().filter_map(|row| row["reads"]["failed"].as_u64()).sum();
-    assert_eq!(failed, 1, "{others:?}");
+    for how in recorders() {
+        let (output, report) = watch_python(&folder, &how, script);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert_calls(&file(&report, "a")["reads"], 1, 6_000);
+        assert_calls(&file(&report, "b")["writes"], 1, 6_000);
+        assert_eq!((&file(&report, "a")["maps"], &file(&report, "a")["mapped_bytes"]), (&1.into(), &8192.into()));
+        let others = report["others"].as_array().unwrap();
+        let pipes = others.iter().find(|row| row["file"] == "pipes").unwrap();
+        assert_calls(&pipes["reads"], 1, 3);
+        assert!(report["failed_opens"].as_u64().unwrap() > 0);
+        let failed: u64 = others.iter().filter_map(|row| row["reads"]["failed"].as_u64()).sum();
+        assert_eq!(failed, 1, "{others:?}");
+    }
 }
 
 #[test]

@@ -141,6 +141,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("watch-reused", "counts calls for the file that a descriptor stood for before", &[P(31)], unit("polyhaul-watch", "files::")),
     fault("watch-open", "does not stop at all calls of its table", &[P(31)], unit("polyhaul-watch", "filter::")),
     fault("watch-waits", "takes every call for a wait", &[P(31)], unit("polyhaul-watch", "files::")),
+    fault("record-own", "loses the calls that a thread had not yet added to the common counts", &[P(31)], target("polyhaul-watch", "record", "calls_before_a_crash")),
+    fault("record-effect", "records no reads", &[P(31)], target("polyhaul-watch", "record", "calls_of_many_threads")),
     fault("watch-code", "loses the exit code of the program", &[P(31)], all("polyhaul-cli", "codes_and_signals_pass")),
     fault("watch-signal", "loses the signal that ended the program", &[P(31)], all("polyhaul-cli", "codes_and_signals_pass")),
     // The command.

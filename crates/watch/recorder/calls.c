@@ -1,0 +1,299 @@
+/* Records system calls with an effect on files, threads or processes.
+ *
+ * `polyhaul_call` makes the call of the program, with its registers, and returns whether it has. */
+
+#include "recorder.h"
+
+HIDDEN struct record *record;
+HIDDEN uint8_t polyhaul_effects[MAX_CALLS];
+HIDDEN uint32_t is_restricted;
+
+long polyhaul_call(struct call *call) HIDDEN;
+
+/* Operations of futex(2) that wait. */
+static int is_waiting(long operation)
+{
+    switch (operation & 0x7F) {
+    case 0:  /* FUTEX_WAIT */
+    case 6:  /* FUTEX_LOCK_PI */
+    case 9:  /* FUTEX_WAIT_BITSET */
+    case 11: /* FUTEX_WAIT_REQUEUE_PI */
+    case 13: /* FUTEX_LOCK_PI2 */
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static void set_result(struct call *call, long result)
+{
+#if defined(__x86_64__)
+    call->number = result;
+#elif defined(__aarch64__)
+    call->arguments[0] = result;
+#endif
+}
+
+long make(struct call *call)
+{
+    local.is_made = 0;
+    long result = polyhaul_raw_call(call->number, call->arguments);
+    local.is_made = 1;
+    return result;
+}
+
+/* When a call began, and how long it took. */
+struct timing {
+    uint64_t start;
+    uint64_t time;
+};
+
+/* Makes the call. The command can read which one is in progress. */
+static struct timing timed(struct thread *thread, struct call *call, enum tally tally, uint32_t file, long *result)
+{
+    uint64_t start = ticks();
+    if (thread) {
+        thread->tally = tally;
+        thread->file = file;
+        __atomic_store_n(&thread->call_start, start, __ATOMIC_RELAXED);
+    }
+    *result = make(call);
+    uint64_t end = ticks();
+    if (thread) {
+        __atomic_store_n(&thread->call_start, 0, __ATOMIC_RELAXED);
+        if (tally == TALLY_READ || tally == TALLY_WRITE || tally == TALLY_SYNC || tally == TALLY_WAIT)
+            sample_call(call, tally, file, start, end - start);
+    }
+    return (struct timing){start, end > start ? end - start : 0};
+}
+
+static void transfer(struct thread *thread, struct call *call, enum tally tally)
+{
+    uint32_t file = file_of_descriptor((int)call->arguments[0], thread != NULL);
+    long result;
+    struct timing timing = timed(thread, call, tally, file, &result);
+    count_call(thread, tally, file, result, (uint64_t)result, timing.time);
+    set_result(call, result);
+}
+
+/* The time of a copy is attributed to its source. */
+static void copy(struct thread *thread, struct call *call, unsigned from, unsigned to)
+{
+    uint32_t source = file_of_descriptor((int)call->arguments[from], thread != NULL);
+    uint32_t target = file_of_descriptor((int)call->arguments[to], thread != NULL);
+    long result;
+    struct timing timing = timed(thread, call, TALLY_READ, source, &result);
+    count_call(thread, TALLY_READ, source, result, (uint64_t)result, timing.time);
+    count_call(thread, TALLY_WRITE, target, result, (uint64_t)result, 0);
+    set_result(call, result);
+}
+
+static void open_file(struct thread *thread, struct call *call)
+{
+    long result;
+    struct timing timing = timed(thread, call, TALLY_NONE, 0, &result);
+    if (is_error(result)) {
+        add(&record->failed_opens, 1);
+    } else {
+        if (thread)
+            forget_descriptors((uint32_t)result, (uint32_t)result);
+        count_call(thread, TALLY_OPEN, file_of_descriptor((int)result, thread != NULL), 0, 0, timing.time);
+    }
+    set_result(call, result);
+}
+
+static void map_file(struct thread *thread, struct call *call)
+{
+    int is_file = !(call->arguments[3] & MAP_ANONYMOUS);
+    uint64_t bytes = (uint64_t)call->arguments[1];
+    uint32_t file = is_file ? file_of_descriptor((int)call->arguments[4], thread != NULL) : 0;
+    long result;
+    int is_code = is_file && call->arguments[2] & PROT_EXEC;
+    struct timing timing = timed(thread, call, is_file ? TALLY_MAP : TALLY_NONE, file, &result);
+    if (is_file && !is_error(result))
+        count_call(thread, TALLY_MAP, file, 0, bytes, timing.time);
+    if (is_code && !is_error(result) && thread && !is_restricted)
+        patch_modules();
+    set_result(call, result);
+}
+
+/* Effects of close_range(2): give the process a table of its own; close on `exec`. */
+#define RANGE_UNSHARES 2
+#define RANGE_AT_EXEC 4
+
+static void close_files(struct thread *thread, struct call *call, enum effect effect)
+{
+    uint32_t first = (uint32_t)call->arguments[0];
+    uint32_t last = first;
+    if (effect == EFFECT_REPLACE)
+        first = last = (uint32_t)call->arguments[1];
+    if (effect == EFFECT_CLOSE_RANGE)
+        last = call->arguments[2] & RANGE_AT_EXEC ? 0 : (uint32_t)call->arguments[1];
+    if (thread && (effect != EFFECT_CLOSE_RANGE || last))
+        forget_descriptors(first, last);
+    long result = make(call);
+    /* Another thread may have used the old file until the call. */
+    if (thread && effect == EFFECT_REPLACE)
+        forget_descriptors(first, last);
+    set_result(call, result);
+}
+
+static void wait_for_lock(struct thread *thread, struct call *call, int is_wait)
+{
+    long result;
+    if (!is_wait || thread == NULL) {
+        result = make(call);
+    } else {
+        struct timing timing = timed(thread, call, TALLY_WAIT, 0, &result);
+        thread->waits++;
+        thread->wait_ticks += timing.time;
+    }
+    set_result(call, result);
+}
+
+static void sleep_in_call(struct thread *thread, struct call *call)
+{
+    long result;
+    timed(thread, call, TALLY_SLEEP, 0, &result);
+    set_result(call, result);
+}
+
+/* A child with memory of its own returns here, like its parent. */
+static void fork_process(struct call *call)
+{
+    uint32_t index = reserve_process(0);
+    long result = make(call);
+    if (result == 0)
+        continue_as_child(index);
+    else if (is_error(result))
+        release_process(index);
+    else if (index != NO_PROCESS)
+        record->process[index].id = (int32_t)result;
+    set_result(call, result);
+}
+
+/* Threads begin on a stack of their own, and a child that borrows memory uses this stack, so the program makes these
+ * calls itself. */
+static long clone_process(struct thread *thread, struct call *call, enum effect effect)
+{
+    uint64_t flags = (uint64_t)call->arguments[0];
+    uint64_t stack = (uint64_t)call->arguments[1];
+    if (effect == EFFECT_CLONE3) {
+        /* `struct clone_args`: flags, pidfd, child_tid, parent_tid, exit_signal, stack. */
+        const uint64_t *fields = (const uint64_t *)call->arguments[0];
+        if (call->arguments[1] < 48 || fields == NULL)
+            return CALL_LEFT;
+        flags = fields[0];
+        stack = fields[5];
+    }
+    if (!(flags & CLONE_VM) && stack == 0) {
+        fork_process(call);
+        return CALL_MADE;
+    }
+    if (thread && !(flags & CLONE_SETTLS))
+        thread->is_spawning = 1;
+    return CALL_LEFT;
+}
+
+/* Filters may end the program at a call that it does not expect, so the recorder makes none afterwards. */
+static void restrict_calls(struct thread *thread, struct call *call, int is_filter)
+{
+    uint32_t before = is_restricted;
+    if (is_filter && thread)
+        is_restricted = 1;
+    long result = make(call);
+    if (is_filter && thread && is_error(result))
+        is_restricted = before;
+    set_result(call, result);
+}
+
+static long dispatch(struct thread *thread, struct call *call, enum effect effect)
+{
+    switch (effect) {
+    case EFFECT_OPEN:
+        open_file(thread, call);
+        return CALL_MADE;
+    case EFFECT_READ:
+        transfer(thread, call, TALLY_READ);
+        return CALL_MADE;
+    case EFFECT_WRITE:
+        transfer(thread, call, TALLY_WRITE);
+        return CALL_MADE;
+    case EFFECT_SYNC:
+        transfer(thread, call, TALLY_SYNC);
+        return CALL_MADE;
+    case EFFECT_COPY_FROM_1_TO_0:
+        copy(thread, call, 1, 0);
+        return CALL_MADE;
+    case EFFECT_COPY_FROM_0_TO_2:
+        copy(thread, call, 0, 2);
+        return CALL_MADE;
+    case EFFECT_CLOSE:
+    case EFFECT_CLOSE_RANGE:
+    case EFFECT_REPLACE:
+        close_files(thread, call, effect);
+        return CALL_MADE;
+    case EFFECT_MAP:
+        map_file(thread, call);
+        return CALL_MADE;
+    case EFFECT_WAIT:
+        wait_for_lock(thread, call, is_waiting(call->arguments[1]));
+        return CALL_MADE;
+    case EFFECT_WAIT_SEVERAL:
+        wait_for_lock(thread, call, 1);
+        return CALL_MADE;
+    case EFFECT_FORK:
+        fork_process(call);
+        return CALL_MADE;
+    case EFFECT_CLONE:
+    case EFFECT_CLONE3:
+        return clone_process(thread, call, effect);
+    case EFFECT_VFORK:
+        if (thread)
+            thread->is_spawning = 1;
+        return CALL_LEFT;
+    case EFFECT_EXEC:
+    case EFFECT_EXEC_AT:
+        set_result(call, execute(thread, call, effect));
+        return CALL_MADE;
+    case EFFECT_RESTRICT:
+        restrict_calls(thread, call, call->arguments[0] <= 1);
+        return CALL_MADE;
+    case EFFECT_PROCESS_OPTION:
+        restrict_calls(thread, call, call->arguments[0] == PR_SET_SECCOMP);
+        return CALL_MADE;
+    case EFFECT_SIGNAL_HANDLER:
+        set_result(call, set_signal_handler(call));
+        return CALL_MADE;
+    case EFFECT_SIGNAL_MASK:
+        set_result(call, set_signal_mask(call));
+        return CALL_MADE;
+    case EFFECT_SLEEP:
+        sleep_in_call(thread, call);
+        return CALL_MADE;
+    case EFFECT_QUEUE:
+        __atomic_store_n(&record->has_queues, 1, __ATOMIC_RELAXED);
+        return CALL_LEFT;
+    case EFFECT_EXIT:
+        if (thread)
+            end_thread();
+        return CALL_LEFT;
+    case EFFECT_EXIT_ALL:
+        if (thread)
+            end_process();
+        else if (local.thread) /* A child that borrows memory ends. */
+            add(&record->processes, 1);
+        return CALL_LEFT;
+    default:
+        return CALL_LEFT;
+    }
+}
+
+long polyhaul_call(struct call *call)
+{
+    struct call *outer = local.call;
+    local.call = call;
+    long result = dispatch(this_thread(), call, polyhaul_effects[call->number]);
+    local.call = outer;
+    return result;
+}

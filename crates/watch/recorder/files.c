@@ -1,0 +1,161 @@
+/* Resolves descriptors to the names of their files.
+ *
+ * A descriptor is resolved on first use and forgotten before it is closed, so its origin does not matter: opened,
+ * inherited, duplicated or received. Each process remembers its own descriptors; names are common to all. */
+
+#include "recorder.h"
+
+/* Descriptors that are remembered; higher ones are resolved at each call. */
+#define MAX_DESCRIPTORS 65536
+
+/* Longest name. The buffer is on the stack of the program, which may be small. */
+#define MAX_PATH 1024
+
+/* The file whose name is not known. */
+#define UNKNOWN_FILE 0
+
+/* Index of the file of each descriptor, plus one. */
+static uint32_t descriptors[MAX_DESCRIPTORS];
+
+/* FNV-1a (Fowler, Noll and Vo). */
+static uint64_t hash_of(enum object object, const char *name, uint32_t size)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ object;
+    for (uint32_t index = 0; index < size; index++)
+        hash = (hash ^ (unsigned char)name[index]) * 0x100000001b3u;
+    return hash;
+}
+
+static int is_name(const struct file *file, const char *name, uint32_t size)
+{
+    const char *stored = record->names + file->name;
+    for (uint32_t index = 0; index < size; index++)
+        if (stored[index] != name[index])
+            return 0;
+    return 1;
+}
+
+/* Fills a slot that was just taken. Without room for the name, the slot stays taken and fits no file. */
+static int set_name(struct file *file, enum object object, uint64_t hash, const char *name, uint32_t size)
+{
+    uint32_t start = __atomic_fetch_add(&record->next_name, size, __ATOMIC_RELAXED);
+    if (start > MAX_NAME_BYTES - MAX_PATH) {
+        __atomic_store_n(&record->next_name, MAX_NAME_BYTES - MAX_PATH + 1, __ATOMIC_RELAXED);
+        return 0;
+    }
+    for (uint32_t index = 0; index < size; index++)
+        record->names[start + index] = name[index];
+    file->object = object;
+    file->hash = hash;
+    file->name = start;
+    file->name_bytes = size;
+    __atomic_store_n(&file->state, SLOT_READY, __ATOMIC_RELEASE);
+    return 1;
+}
+
+uint32_t file_of_name(enum object object, const char *name, uint32_t size)
+{
+    uint64_t hash = hash_of(object, name, size);
+    for (uint32_t tried = 0; tried < 128; tried++) {
+        uint32_t index = (uint32_t)(hash + tried) % MAX_FILES;
+        struct file *file = &record->file[index];
+        if (index == UNKNOWN_FILE)
+            continue;
+        uint32_t state = __atomic_load_n(&file->state, __ATOMIC_ACQUIRE);
+        if (state == SLOT_FREE) {
+            if (__atomic_compare_exchange_n(&file->state, &state, SLOT_TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
+                if (set_name(file, object, hash, name, size))
+                    return index;
+                break;
+            }
+        }
+        if (state == SLOT_READY && file->hash == hash && file->object == object && file->name_bytes == size &&
+            is_name(file, name, size))
+            return index;
+    }
+    add(&record->lost, 1);
+    return UNKNOWN_FILE;
+}
+
+static int starts_with(const char *name, long size, const char *start)
+{
+    for (long index = 0; start[index]; index++)
+        if (index >= size || name[index] != start[index])
+            return 0;
+    return 1;
+}
+
+/* The same kinds as in src/files.rs. */
+static enum object object_of(int descriptor, const char *name, long size)
+{
+    struct file_status status;
+    if (is_error(SYSTEM2(SYS_FSTAT, descriptor, &status)))
+        return OBJECT_OTHER;
+    switch (status.mode & MODE_TYPE) {
+    case MODE_FILE:
+        return name[0] == '/' && !starts_with(name, size, "/memfd:") ? OBJECT_FILE : OBJECT_OTHER;
+    case MODE_BLOCKS:
+        return OBJECT_FILE;
+    case MODE_FOLDER:
+        return OBJECT_FOLDER;
+    case MODE_PIPE:
+        return OBJECT_PIPE;
+    case MODE_SOCKET:
+        return OBJECT_SOCKET;
+    case MODE_CHARACTERS:
+        return OBJECT_DEVICE;
+    default:
+        return OBJECT_OTHER;
+    }
+}
+
+/* Writes the path of a descriptor's link. */
+static void link_path(char *path, int descriptor)
+{
+    char digits[12];
+    unsigned count = 0;
+    for (unsigned rest = (unsigned)descriptor; count == 0 || rest; rest /= 10)
+        digits[count++] = (char)('0' + rest % 10);
+    const char *folder = "/proc/self/fd/";
+    while (*folder)
+        *path++ = *folder++;
+    while (count)
+        *path++ = digits[--count];
+    *path = 0;
+}
+
+static __attribute__((noinline)) uint32_t resolve(int descriptor)
+{
+    char path[32];
+    char name[MAX_PATH];
+    if (is_restricted || descriptor < 0)
+        return UNKNOWN_FILE;
+    link_path(path, descriptor);
+    long size = SYSTEM4(SYS_READLINKAT, AT_FDCWD, path, name, sizeof(name));
+    if (is_error(size))
+        return UNKNOWN_FILE;
+    enum object object = object_of(descriptor, name, size);
+    int is_named = record->options & OPTION_ALL || object == OBJECT_FILE || object == OBJECT_FOLDER;
+    return file_of_name(object, name, is_named ? (uint32_t)size : 0);
+}
+
+uint32_t file_of_descriptor(int descriptor, int is_cached)
+{
+    if (!is_cached || (unsigned)descriptor >= MAX_DESCRIPTORS)
+        return resolve(descriptor);
+    uint32_t known = __atomic_load_n(&descriptors[descriptor], __ATOMIC_RELAXED);
+    if (known)
+        return known - 1;
+    uint32_t file = resolve(descriptor);
+    __atomic_store_n(&descriptors[descriptor], file + 1, __ATOMIC_RELAXED);
+    return file;
+}
+
+void forget_descriptors(uint32_t first, uint32_t last)
+{
+    if (last >= MAX_DESCRIPTORS)
+        last = MAX_DESCRIPTORS - 1;
+    for (uint32_t descriptor = first; descriptor <= last; descriptor++)
+        if (descriptors[descriptor])
+            __atomic_store_n(&descriptors[descriptor], 0, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,236 @@
+/* The memory that recorders and the command share, which src/record/layout.rs repeats for Rust.
+ *
+ * One memory file, mapped by all recorded processes. Counts only grow; a slot of a thread or process belongs to it until
+ * the command has read what it left. All tables have a fixed size: what finds no room is counted in `lost`. */
+
+#ifndef POLYHAUL_LAYOUT_H
+#define POLYHAUL_LAYOUT_H
+
+#include <stdint.h>
+
+#define MAGIC 0x3176636572796c70u /* "plyrecv1" */
+
+/* Number of slots of each table. */
+#define MAX_CALLS 512
+#define MAX_MODULES 1024
+#define MAX_SITES 65536
+#define MAX_PROCESSES 16384
+#define MAX_THREADS 4096
+#define MAX_FILES 32768
+#define MAX_NAME_BYTES (6u << 20)
+#define MAX_COUNTS 65536
+#define MAX_SAMPLES 512
+
+/* Bytes of a stack that a sample copies. */
+#define STACK_BYTES 16384
+
+/* Counts that a thread keeps of its own before it adds them to the common ones. */
+#define OWN_COUNTS 8
+
+/* Classes of call sizes, and sizes that are counted exactly. */
+#define SIZE_CLASSES 11
+#define EXACT_SIZES 4
+
+/* What a system call does. src/filter.rs assigns them to numbers. */
+enum effect {
+    EFFECT_NONE,
+    EFFECT_OPEN,
+    EFFECT_READ,
+    EFFECT_WRITE,
+    EFFECT_COPY_FROM_1_TO_0,
+    EFFECT_COPY_FROM_0_TO_2,
+    EFFECT_CLOSE,
+    EFFECT_CLOSE_RANGE,
+    EFFECT_REPLACE,
+    EFFECT_MAP,
+    EFFECT_SYNC,
+    EFFECT_WAIT,
+    EFFECT_WAIT_SEVERAL,
+    EFFECT_QUEUE,
+    EFFECT_CLONE,
+    EFFECT_CLONE3,
+    EFFECT_FORK,
+    EFFECT_VFORK,
+    EFFECT_EXEC,
+    EFFECT_EXEC_AT,
+    EFFECT_EXIT,
+    EFFECT_EXIT_ALL,
+    EFFECT_SIGNAL_HANDLER,
+    EFFECT_RESTRICT,
+    EFFECT_PROCESS_OPTION,
+    EFFECT_SLEEP,
+    EFFECT_SIGNAL_MASK,
+};
+
+/* Kinds of objects that descriptors refer to, in the order of src/files.rs. */
+enum object {
+    OBJECT_FILE,
+    OBJECT_FOLDER,
+    OBJECT_PIPE,
+    OBJECT_SOCKET,
+    OBJECT_DEVICE,
+    OBJECT_OTHER,
+};
+
+/* States of slots. */
+enum slot {
+    SLOT_FREE,
+    SLOT_TAKEN,
+    SLOT_READY,
+    SLOT_ENDED,
+};
+
+/* A module, by the device and inode of its file. */
+struct module {
+    uint32_t state; /* SLOT_TAKEN: the command is asked for its sites. SLOT_READY: they are known. */
+    uint32_t process;
+    uint64_t device;
+    uint64_t inode;
+    uint64_t start; /* Where the asking process has mapped it. */
+    uint32_t first_site;
+    uint32_t sites;
+};
+
+/* A system call instruction. Addresses are relative to the start of the module. */
+struct site {
+    uint32_t call;
+    uint32_t padding;
+    uint16_t before;
+    uint16_t after;
+};
+
+struct process {
+    uint32_t state;
+    int32_t id;
+    uint64_t start;
+    uint64_t end;
+    uint32_t program; /* Index of its name. */
+    uint32_t generation; /* Number of programs that it executed after the first. */
+};
+
+/* A call size with its count, and the count of the size that it replaced. */
+struct exact_size {
+    uint64_t bytes;
+    uint32_t calls;
+    uint32_t before;
+};
+
+/* Effects that are counted for each file. */
+enum tally {
+    TALLY_NONE,
+    TALLY_OPEN,
+    TALLY_READ,
+    TALLY_WRITE,
+    TALLY_MAP,
+    TALLY_SYNC,
+    TALLY_UNRECORDED, /* Programs that were executed without a recorder. */
+    TALLY_WAIT, /* This and the next are never counted by file. */
+    TALLY_SLEEP,
+};
+
+/* Calls of one kind on one file. */
+struct count {
+    uint32_t state;
+    uint32_t file;
+    uint32_t tally;
+    uint32_t is_busy;
+    uint64_t calls;
+    uint64_t failed;
+    uint64_t bytes;
+    uint64_t ticks;
+    uint64_t waited_ticks;
+    uint64_t classes[SIZE_CLASSES];
+    struct exact_size sizes[EXACT_SIZES];
+};
+
+struct thread {
+    uint32_t state;
+    int32_t id;
+    uint32_t process;
+    uint32_t is_spawning; /* Whether a child may use the memory of this thread (vfork). */
+    uint64_t start;
+    uint64_t end;
+    /* The call in progress. */
+    uint32_t tally;
+    uint32_t file;
+    uint64_t call_start;
+    uint64_t waits;
+    uint64_t wait_ticks;
+    uint32_t is_counting;
+    uint32_t generation; /* Of its process, when it began. */
+    char name[16];       /* Set when it ends, like `cpu_ns`. */
+    uint64_t cpu_ns;
+    struct count counts[OWN_COUNTS];
+};
+
+/* Where a thread was: after some time on a processor, or at a call. */
+struct sample {
+    uint32_t state;
+    int32_t process;
+    int32_t thread;
+    uint32_t tally; /* Of the call; TALLY_NONE on a processor. */
+    uint32_t file;
+    uint32_t stack_bytes;
+    uint32_t generation; /* Of the process. */
+    uint32_t unused;
+    uint64_t weight; /* Periods on a processor, or calls since the last sample of a call. */
+    uint64_t ticks;  /* In those calls. */
+    uint64_t pc;
+    uint64_t sp;
+    uint64_t fp;
+    uint64_t link;
+    uint8_t stack[STACK_BYTES];
+};
+
+/* The name of a file. */
+struct file {
+    uint32_t state;
+    uint32_t object;
+    uint64_t hash;
+    uint32_t name;
+    uint32_t name_bytes;
+};
+
+struct record {
+    uint64_t magic;
+    uint32_t bell; /* Rung when something waits for the command. */
+    uint32_t options;
+    uint64_t wait_ticks; /* Calls that take longer count as waits. */
+    uint64_t size_limits[SIZE_CLASSES - 1];
+    /* Totals. */
+    uint64_t processes;
+    uint64_t threads;
+    uint64_t failed_opens;
+    uint64_t has_queues;
+    uint64_t lost;
+    uint64_t not_patched;
+    uint64_t lost_samples;
+    uint64_t sample_ticks;   /* Time between two samples of calls in a thread. */
+    uint64_t sample_ns;      /* Time on a processor between two samples; 0 for none. */
+    uint32_t next_thread;
+    uint32_t next_process;
+    uint32_t next_module;
+    uint32_t next_site;
+    uint32_t next_name;
+    uint32_t next_sample;
+    uint8_t effects[MAX_CALLS];
+    struct module modules[MAX_MODULES];
+    struct site sites[MAX_SITES];
+    struct process process[MAX_PROCESSES];
+    struct file file[MAX_FILES];
+    char names[MAX_NAME_BYTES];
+    struct count counts[MAX_COUNTS];
+    struct thread thread[MAX_THREADS];
+    struct sample samples[MAX_SAMPLES];
+};
+
+/* Option: name pipes, sockets and other objects, too. */
+#define OPTION_ALL 1u
+/* Option: read the time from the system, because the counter of the processor is not reliable. */
+#define OPTION_CLOCK 2u
+
+_Static_assert(sizeof(struct count) == 208, "src/record/layout.rs has the same size");
+_Static_assert(sizeof(struct thread) == 1760, "src/record/layout.rs has the same size");
+_Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
+
+#endif

@@ -1,0 +1,285 @@
+/* Replaces the system call instructions of all modules by jumps to detours.
+ *
+ * The command finds the instructions of each module once (src/code/sites.rs); processes ask for them by device and inode
+ * and wait. Detours are in memory near the module:
+ *
+ *     instructions moved from before the call
+ *     lea -128(%rsp), %rsp            keeps the red zone of the program
+ *     call *entry                     its return address is the `link` of the call
+ *     lea 128(%rsp), %rsp
+ *     jmp over
+ *     syscall                         link + 10: the program makes the call itself
+ *     jmp over
+ *     address of the instruction      link + 14
+ *     over: instructions moved from after the call
+ *     jmp back */
+
+#include "recorder.h"
+
+/* Time after which an answer of the command is not expected any more. */
+#define PATIENCE_SECONDS 5
+
+/* Size of a detour without moved instructions. */
+#define DETOUR_BYTES 38
+
+/* Distance that a jump reaches, less what detours and module take. */
+#define REACH (0x7F000000ll)
+#define STEP 0x100000
+
+struct mapping {
+    uint64_t start, end, offset, device, inode;
+    uint32_t rights;
+};
+
+/* A position in code that is written. */
+struct cursor {
+    uint8_t *at;
+};
+
+static void put(struct cursor *cursor, const uint8_t *bytes, size_t count)
+{
+    for (size_t index = 0; index < count; index++)
+        *cursor->at++ = bytes[index];
+}
+
+static void put_jump(struct cursor *cursor, const uint8_t *target)
+{
+    int64_t distance = target - (cursor->at + 5);
+    uint8_t jump[5] = {0xE9, (uint8_t)distance, (uint8_t)(distance >> 8), (uint8_t)(distance >> 16),
+                       (uint8_t)(distance >> 24)};
+    put(cursor, jump, sizeof(jump));
+}
+
+static void put_detour(struct cursor *cursor, const uint8_t *call, const struct site *site, const uint8_t *entry)
+{
+    static const uint8_t SKIP[] = {0x48, 0x8D, 0x64, 0x24, 0x80};
+    static const uint8_t UNSKIP[] = {0x48, 0x8D, 0xA4, 0x24, 0x80, 0, 0, 0, 0xEB, 0x0C, 0x0F, 0x05, 0xEB, 0x08};
+    put(cursor, call - site->before, site->before);
+    put(cursor, SKIP, sizeof(SKIP));
+    int32_t distance = (int32_t)(entry - (cursor->at + 6));
+    uint8_t enter[6] = {0xFF, 0x15};
+    *(int32_t *)(void *)(enter + 2) = distance;
+    put(cursor, enter, sizeof(enter));
+    put(cursor, UNSKIP, sizeof(UNSKIP));
+    put(cursor, (const uint8_t *)&call, sizeof(call));
+    put(cursor, call + 2, site->after);
+    put_jump(cursor, call + 2 + site->after);
+}
+
+/* Leads the instruction to its detour. */
+static void replace(uint8_t *base, const struct site *site, const uint8_t *detour)
+{
+    struct cursor cursor = {base + site->call};
+    if (site->padding) {
+        uint8_t *padding = base + site->padding;
+        uint8_t jump[2] = {0xEB, (uint8_t)(padding - (cursor.at + 2))};
+        put(&cursor, jump, sizeof(jump));
+        cursor.at = padding;
+        put_jump(&cursor, detour);
+        return;
+    }
+    uint8_t *end = cursor.at + 2 + site->after;
+    cursor.at -= site->before;
+    put_jump(&cursor, detour);
+    while (cursor.at < end)
+        *cursor.at++ = 0x90;
+}
+
+/* Maps memory within the reach of a module; NULL if there is none. */
+static uint8_t *map_near(uint64_t start, uint64_t end, size_t size)
+{
+    for (int64_t distance = STEP; distance < REACH; distance += STEP) {
+        uint64_t places[2] = {(end + (uint64_t)distance) & ~(uint64_t)(STEP - 1), (start - (uint64_t)distance) & ~(uint64_t)(STEP - 1)};
+        for (int side = 0; side < 2; side++) {
+            if (side == 1 && start < (uint64_t)distance + STEP)
+                continue;
+            long result = system_call(SYS_MMAP, (long)places[side], (long)size, PROT_READ | PROT_WRITE,
+                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+            if (result == (long)places[side])
+                return (uint8_t *)result;
+            if (!is_error(result))
+                SYSTEM2(SYS_MUNMAP, result, size);
+        }
+    }
+    return NULL;
+}
+
+static int is_unpatched(const uint8_t *call)
+{
+    return call[0] == 0x0F && call[1] == 0x05;
+}
+
+static void patch_mapping(uint8_t *base, const struct mapping *mapping, const struct site *sites, uint32_t count)
+{
+    size_t size = 8;
+    uint32_t open = 0;
+    for (uint32_t index = 0; index < count; index++) {
+        const uint8_t *call = base + sites[index].call;
+        if ((uint64_t)call < mapping->start || (uint64_t)call + 2 > mapping->end || !is_unpatched(call))
+            continue;
+        size += (size_t)DETOUR_BYTES + sites[index].before + sites[index].after;
+        open++;
+    }
+    if (open == 0)
+        return;
+    size = (size + 4095) & ~(size_t)4095;
+    uint8_t *detours = map_near(mapping->start, mapping->end, size);
+    if (detours == NULL || is_error(SYSTEM3(SYS_MPROTECT, mapping->start, mapping->end - mapping->start,
+                                            PROT_READ | PROT_WRITE))) {
+        add(&record->not_patched, open);
+        return;
+    }
+    *(void (**)(void))(void *)detours = polyhaul_entry;
+    struct cursor cursor = {detours + 8};
+    for (uint32_t index = 0; index < count; index++) {
+        uint8_t *call = base + sites[index].call;
+        if ((uint64_t)call < mapping->start || (uint64_t)call + 2 > mapping->end || !is_unpatched(call))
+            continue;
+        const uint8_t *detour = cursor.at;
+        put_detour(&cursor, call, &sites[index], detours);
+        replace(base, &sites[index], detour);
+    }
+    SYSTEM3(SYS_MPROTECT, detours, size, PROT_READ | PROT_EXEC);
+    SYSTEM3(SYS_MPROTECT, mapping->start, mapping->end - mapping->start, mapping->rights);
+}
+
+/* Waits until the command has found the sites of a module. */
+static int is_known(struct module *module)
+{
+    uint64_t start = 0;
+    struct timespec_of_kernel now;
+    struct timespec_of_kernel second = {1, 0};
+    for (;;) {
+        uint32_t state = __atomic_load_n(&module->state, __ATOMIC_ACQUIRE);
+        if (state == SLOT_READY)
+            return 1;
+        SYSTEM2(SYS_CLOCK_GETTIME, 1, &now);
+        if (start == 0)
+            start = (uint64_t)now.seconds;
+        if ((uint64_t)now.seconds > start + PATIENCE_SECONDS)
+            return 0;
+        SYSTEM4(SYS_FUTEX, &module->state, FUTEX_WAIT, state, &second);
+    }
+}
+
+/* The module with this file; asks the command for one that is new. NULL if there is no room. */
+static struct module *module_of(const struct mapping *mapping, uint64_t base)
+{
+    uint32_t start = (uint32_t)(mapping->inode * 31 + mapping->device);
+    for (uint32_t tried = 0; tried < MAX_MODULES; tried++) {
+        struct module *module = &record->modules[(start + tried) % MAX_MODULES];
+        uint64_t none = 0;
+        if (__atomic_compare_exchange_n(&module->inode, &none, mapping->inode, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            module->device = mapping->device;
+            module->process = (uint32_t)SYSTEM1(SYS_GETPID, 0);
+            module->start = base;
+            __atomic_store_n(&module->state, SLOT_TAKEN, __ATOMIC_RELEASE);
+            ring();
+            return module;
+        }
+        if (none == mapping->inode) {
+            while (__atomic_load_n(&module->state, __ATOMIC_ACQUIRE) == SLOT_FREE)
+                if (!is_known(module))
+                    return NULL;
+            if (module->device == mapping->device)
+                return module;
+        }
+    }
+    return NULL;
+}
+
+static void patch_module(const struct mapping *mapping, uint64_t base)
+{
+    extern HIDDEN const char __ehdr_start[];
+    if (base == (uint64_t)__ehdr_start)
+        return;
+    struct module *module = module_of(mapping, base);
+    if (module == NULL || !is_known(module)) {
+        add(&record->not_patched, 1);
+        return;
+    }
+    if (module->sites)
+        patch_mapping((uint8_t *)base, mapping, &record->sites[module->first_site], module->sites);
+}
+
+static const char *number(const char *text, unsigned radix, uint64_t *value)
+{
+    *value = 0;
+    for (;; text++) {
+        unsigned digit = (unsigned)(*text - '0');
+        if (digit > 9)
+            digit = (unsigned)(*text - 'a') + 10;
+        if (digit >= radix)
+            return text;
+        *value = *value * radix + digit;
+    }
+}
+
+/* Parses a line of `/proc/self/maps`: `start-end rights offset major:minor inode path`. */
+static void parse_mapping(const char *line, struct mapping *mapping)
+{
+    uint64_t major, minor;
+    line = number(line, 16, &mapping->start);
+    line = number(line + 1, 16, &mapping->end);
+    mapping->rights = (line[1] == 'r' ? PROT_READ : 0) | (line[2] == 'w' ? PROT_WRITE : 0) |
+                      (line[3] == 'x' ? PROT_EXEC : 0);
+    line = number(line + 6, 16, &mapping->offset);
+    line = number(line + 1, 16, &major);
+    line = number(line + 1, 16, &minor);
+    number(line + 1, 10, &mapping->inode);
+    mapping->device = major << 32 | minor;
+}
+
+/* Where a module starts: its first mapping, which has offset 0. */
+struct first {
+    uint64_t inode, device, start;
+};
+
+static void patch_line(const char *line, struct first *first)
+{
+    struct mapping mapping;
+    parse_mapping(line, &mapping);
+    if (mapping.inode == 0)
+        return;
+    if (mapping.offset == 0 || first->inode != mapping.inode || first->device != mapping.device)
+        *first = (struct first){mapping.inode, mapping.device, mapping.start};
+    if (mapping.rights & PROT_EXEC)
+        patch_module(&mapping, first->start);
+}
+
+void patch_modules(void)
+{
+    char text[2048];
+    struct first first = {0, 0, 0};
+    size_t held = 0;
+    int is_cut = 0;
+    long descriptor = SYSTEM3(SYS_OPENAT, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (is_error(descriptor))
+        return;
+    for (;;) {
+        long size = SYSTEM3(SYS_READ, descriptor, text + held, sizeof(text) - held);
+        if (size <= 0)
+            break;
+        held += (size_t)size;
+        size_t start = 0;
+        for (size_t at = 0; at < held; at++) {
+            if (text[at] != '\n')
+                continue;
+            if (!is_cut)
+                patch_line(text + start, &first);
+            is_cut = 0;
+            start = at + 1;
+        }
+        /* A long path: its line is parsed now, the rest of it skipped. */
+        if (start == 0 && held == sizeof(text)) {
+            if (!is_cut)
+                patch_line(text, &first);
+            is_cut = 1;
+            start = held;
+        }
+        for (size_t at = start; at < held; at++)
+            text[at - start] = text[at];
+        held -= start;
+    }
+    SYSTEM1(SYS_CLOSE, descriptor);
+}

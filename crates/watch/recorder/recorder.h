@@ -1,0 +1,145 @@
+/* What the parts of the recorder know of each other.
+ *
+ * `start.c` begins in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
+ * `polyhaul_call` in `calls.c`. `files.c` resolves descriptors, `count.c` counts, `slots.c` holds threads and processes,
+ * `execute.c` passes the recorder on to programs, `sample.c` takes samples of stacks, `signals.c` keeps signal handlers of
+ * C libraries working. No part
+ * allocates, locks or calls a C library: a call may come from a signal handler or from a child that borrows memory. */
+
+#ifndef POLYHAUL_RECORDER_H
+#define POLYHAUL_RECORDER_H
+
+#include "layout.h"
+#include "system.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/* The registers of a program at a system call, on its stack. `entry.S` saves them in this order. */
+struct call {
+#if defined(__x86_64__)
+    uint64_t r15, r14, r13, r12, rbx;
+    long number; /* Replaced by the result. */
+    long arguments[6];
+    uint64_t rbp;
+    uint64_t link; /* Address in the detour, after the call of the entry. */
+#elif defined(__aarch64__)
+    uint64_t saved[12]; /* x19 to x30 of the program. */
+    long arguments[8]; /* x0 to x7; the first is replaced by the result. */
+    long number;
+    uint64_t link;
+#endif
+};
+
+/* What a thread remembers. */
+struct local {
+    struct thread *thread;
+    /* The innermost call in progress. */
+    struct call *call;
+    /* Whether the kernel has made that call. */
+    uint32_t is_made;
+    /* Memory for the variables of programs to execute. */
+    const char **scratch;
+    size_t scratch_size;
+    /* The timer that samples this thread, plus one. */
+    uint32_t timer;
+    /* Samples of calls: calls and their time since the last one, and when the next one is due. */
+    uint64_t unsampled_calls;
+    uint64_t unsampled_ticks;
+    uint64_t next_sample;
+};
+
+/* Offset of the registers in the context of a signal, and their order (sys/ucontext.h). */
+#if defined(__x86_64__)
+#define REGISTERS_AT 40
+#define REGISTERS 17
+enum { R8, R9, R10, R11, R12, R13, R14, R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP, RIP };
+#endif
+
+/* Results of `polyhaul_call`: the call was made, or the program has to make it itself. */
+#define CALL_MADE 0
+#define CALL_LEFT 1
+
+extern HIDDEN struct record *record;
+extern HIDDEN uint8_t polyhaul_effects[MAX_CALLS];
+/* Whether the kernel refuses some calls, so that the recorder makes none of its own. */
+extern HIDDEN uint32_t is_restricted;
+extern HIDDEN __thread struct local local __attribute__((tls_model("initial-exec")));
+
+/* entry.S */
+void polyhaul_entry(void) HIDDEN;
+long polyhaul_raw_call(long number, const long *arguments) HIDDEN;
+extern HIDDEN const char polyhaul_raw_start[], polyhaul_raw_end[];
+
+/* slots.c */
+struct thread *this_thread(void) HIDDEN;
+void end_thread(void) HIDDEN;
+/* Reserves the slot of a process that will begin, so that the command waits for it; its number is 0 until it is known. */
+uint32_t reserve_process(int32_t id) HIDDEN;
+void release_process(uint32_t index) HIDDEN;
+void begin_process(uint32_t index) HIDDEN;
+void continue_as_child(uint32_t index) HIDDEN;
+void end_process(void) HIDDEN;
+extern HIDDEN uint32_t process_index;
+#define NO_PROCESS UINT32_MAX
+void ring(void) HIDDEN;
+
+/* files.c */
+uint32_t file_of_descriptor(int descriptor, int is_cached) HIDDEN;
+void forget_descriptors(uint32_t first, uint32_t last) HIDDEN;
+uint32_t file_of_name(enum object object, const char *name, uint32_t size) HIDDEN;
+
+/* count.c */
+void count_call(struct thread *thread, enum tally tally, uint32_t file, long result, uint64_t bytes, uint64_t ticks)
+    HIDDEN;
+void add_own_counts(struct thread *thread) HIDDEN;
+
+/* patch.c */
+void patch_modules(void) HIDDEN;
+
+/* execute.c */
+int take_environment(char **environment) HIDDEN;
+extern HIDDEN char record_path[], recorder_path[];
+long execute(struct thread *thread, struct call *call, enum effect effect) HIDDEN;
+
+/* calls.c */
+long make(struct call *call) HIDDEN;
+
+/* signals.c */
+long set_signal_handler(struct call *call) HIDDEN;
+int restore_registers(uint64_t *registers) HIDDEN;
+
+/* sample.c */
+#define SAMPLE_SIGNAL 61
+void take_sampling_signal(void) HIDDEN;
+void start_sampling(void) HIDDEN;
+void stop_sampling(void) HIDDEN;
+void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t start, uint64_t time) HIDDEN;
+long set_signal_mask(struct call *call) HIDDEN;
+long set_sample_handler(struct call *call) HIDDEN;
+void polyhaul_signal_return(void) HIDDEN;
+
+/* A number that grows with time: of the processor, or in nanoseconds. */
+static inline uint64_t ticks(void)
+{
+    if (record->options & OPTION_CLOCK) {
+        struct timespec_of_kernel now = {0, 0};
+        SYSTEM2(SYS_CLOCK_GETTIME, 1, &now);
+        return (uint64_t)now.seconds * 1000000000u + (uint64_t)now.nanoseconds;
+    }
+#if defined(__x86_64__)
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+#elif defined(__aarch64__)
+    uint64_t count;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+#endif
+}
+
+static inline uint64_t add(uint64_t *total, uint64_t more)
+{
+    return __atomic_fetch_add(total, more, __ATOMIC_RELAXED);
+}
+
+#endif

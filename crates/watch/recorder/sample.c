@@ -1,0 +1,193 @@
+/* Takes samples of stacks: of threads on a processor, by a timer of each thread, and of calls.
+ *
+ * A sample is a copy of registers and stack; the command unwinds it. The timer counts the time of its thread on a
+ * processor, so threads that wait are never interrupted. A call that the signal interrupts nevertheless is made again. */
+
+#include "recorder.h"
+
+static struct sample *take_sample(void)
+{
+    for (unsigned tried = 0; tried < MAX_SAMPLES; tried++) {
+        uint32_t index = __atomic_fetch_add(&record->next_sample, 1, __ATOMIC_RELAXED) % MAX_SAMPLES;
+        struct sample *sample = &record->samples[index];
+        uint32_t expected = SLOT_FREE;
+        if (__atomic_load_n(&sample->state, __ATOMIC_RELAXED) == SLOT_FREE &&
+            __atomic_compare_exchange_n(&sample->state, &expected, SLOT_TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return sample;
+        /* The command is behind. */
+        if (tried == 16)
+            break;
+    }
+    add(&record->lost_samples, 1);
+    return NULL;
+}
+
+/* Copies the stack; the kernel stops at the end of the mapping. */
+static uint32_t copy_stack(struct sample *sample, uint64_t start)
+{
+    struct memory_range to = {(uint64_t)sample->stack, STACK_BYTES};
+    struct memory_range from = {start, STACK_BYTES};
+    long size = system_call(SYS_PROCESS_VM_READV, sample->process, (long)&to, 1, (long)&from, 1, 0);
+    return is_error(size) ? 0 : (uint32_t)size;
+}
+
+static void fill(struct sample *sample, struct thread *thread, const uint64_t *registers)
+{
+    sample->process = record->process[process_index].id;
+    sample->thread = thread->id;
+    sample->generation = thread->generation;
+    sample->pc = registers[RIP];
+    sample->sp = registers[RSP];
+    sample->fp = registers[RBP];
+    sample->stack_bytes = copy_stack(sample, sample->sp);
+    __atomic_store_n(&sample->state, SLOT_READY, __ATOMIC_RELEASE);
+}
+
+/* Makes a call again that the signal has interrupted: the kernel restarts most, but not those that sleep. */
+static void restart_call(uint64_t *registers)
+{
+    if (registers[RIP] == (uint64_t)polyhaul_raw_end && (long)registers[RAX] == -EINTR && local.call) {
+        registers[RIP] = (uint64_t)polyhaul_raw_start;
+        registers[RAX] = (uint64_t)local.call->number;
+    }
+}
+
+/* What the program set for the signal: it must not notice that the recorder uses it, too. */
+static struct signal_action program_action;
+
+long set_sample_handler(struct call *call)
+{
+    const struct signal_action *action = (const struct signal_action *)call->arguments[1];
+    struct signal_action *old = (struct signal_action *)call->arguments[2];
+    struct signal_action before = program_action;
+    if (record->sample_ns == 0 || call->arguments[3] != sizeof(action->mask))
+        return make(call);
+    if (action)
+        program_action = *action;
+    if (old)
+        *old = before;
+    return 0;
+}
+
+/* Does what the program wants with a signal that does not come from a timer of the recorder's. */
+static void pass_on(int signal, void *information, void *context)
+{
+    struct signal_action standard = {0};
+    if ((uint64_t)program_action.handler > 1) {
+        program_action.handler(signal, information, context);
+    } else if (program_action.handler == NULL) {
+        SYSTEM4(SYS_RT_SIGACTION, SAMPLE_SIGNAL, &standard, NULL, sizeof(standard.mask));
+        SYSTEM2(SYS_TKILL, SYSTEM1(SYS_GETTID, 0), SAMPLE_SIGNAL);
+    }
+}
+
+/* Offsets in `siginfo_t`: origin; for timers, periods that have passed since the signal was due, and their value. */
+#define CODE_AT 8
+#define OVERRUN_AT 20
+#define VALUE_AT 24
+#define SI_TIMER (-2)
+
+static void on_timer(int signal, void *information, void *context)
+{
+    const char *fields = information;
+    if (*(const int32_t *)(const void *)(fields + CODE_AT) != SI_TIMER ||
+        *(const uint64_t *)(const void *)(fields + VALUE_AT) != (uint64_t)&record) {
+        pass_on(signal, information, context);
+        return;
+    }
+    uint64_t *registers = (uint64_t *)(void *)((char *)context + REGISTERS_AT);
+    struct thread *thread = local.thread;
+    restart_call(registers);
+    if (thread == NULL || thread->is_spawning || is_restricted || process_index == NO_PROCESS)
+        return;
+    struct sample *sample = take_sample();
+    if (sample == NULL)
+        return;
+    uint64_t program[REGISTERS];
+    for (int index = 0; index < REGISTERS; index++)
+        program[index] = registers[index];
+    restore_registers(program);
+    sample->weight = 1 + *(const uint32_t *)(const void *)(fields + OVERRUN_AT);
+    sample->tally = TALLY_NONE;
+    sample->ticks = 0;
+    fill(sample, thread, program);
+}
+
+void take_sampling_signal(void)
+{
+    struct signal_action action = {on_timer, SA_SIGINFO | SA_RESTORER | SA_ONSTACK | SA_RESTART,
+                                   (void *)polyhaul_signal_return, 0};
+    if (record->sample_ns)
+        SYSTEM4(SYS_RT_SIGACTION, SAMPLE_SIGNAL, &action, NULL, sizeof(action.mask));
+}
+
+void start_sampling(void)
+{
+    struct signal_event event = {0};
+    int32_t timer = 0;
+    if (record->sample_ns == 0 || is_restricted || local.thread == NULL)
+        return;
+    event.value = (uint64_t)&record;
+    event.signal = SAMPLE_SIGNAL;
+    event.notify = SIGEV_THREAD_ID;
+    event.thread = local.thread->id;
+    if (is_error(SYSTEM3(SYS_TIMER_CREATE, CLOCK_THREAD_CPUTIME_ID, &event, &timer)))
+        return;
+    struct timespec_of_kernel period = {0, (int64_t)record->sample_ns};
+    struct timer_setting setting = {period, period};
+    SYSTEM4(SYS_TIMER_SETTIME, timer, 0, &setting, NULL);
+    local.timer = (uint32_t)timer + 1;
+}
+
+/* A signal that is due arrives before this returns. */
+void stop_sampling(void)
+{
+    if (local.timer && !is_restricted)
+        SYSTEM1(SYS_TIMER_DELETE, local.timer - 1);
+    local.timer = 0;
+}
+
+static void program_registers(uint64_t *registers, const struct call *call)
+{
+    registers[RIP] = *(const uint64_t *)(const void *)(call->link + 14) + 2;
+    registers[RSP] = (uint64_t)(call + 1) + 128;
+    registers[RBP] = call->rbp;
+}
+
+void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t start, uint64_t time)
+{
+    local.unsampled_calls++;
+    local.unsampled_ticks += time;
+    if (start < local.next_sample || record->sample_ns == 0 || is_restricted)
+        return;
+    local.next_sample = start + time + record->sample_ticks;
+    struct sample *sample = take_sample();
+    if (sample == NULL)
+        return;
+    uint64_t registers[REGISTERS];
+    program_registers(registers, call);
+    sample->weight = local.unsampled_calls;
+    sample->ticks = local.unsampled_ticks;
+    local.unsampled_calls = 0;
+    local.unsampled_ticks = 0;
+    sample->tally = tally;
+    sample->file = file;
+    fill(sample, local.thread, registers);
+}
+
+/* Programs block all signals where no handler may run; that of the recorder is not theirs. */
+long set_signal_mask(struct call *call)
+{
+    const uint64_t *set = (const uint64_t *)call->arguments[1];
+    const uint64_t own = 1ull << (SAMPLE_SIGNAL - 1);
+    /* Other operations than SIG_BLOCK and SIG_SETMASK do not read the set, or do not block. */
+    int is_blocking = call->arguments[0] == 0 || call->arguments[0] == 2;
+    if (!is_blocking || set == NULL || call->arguments[3] != 8 || record->sample_ns == 0)
+        return make(call);
+    uint64_t changed = *set & ~own;
+    long arguments[6];
+    for (int copied = 0; copied < 6; copied++)
+        arguments[copied] = call->arguments[copied];
+    arguments[1] = (long)&changed;
+    return polyhaul_raw_call(call->number, arguments);
+}

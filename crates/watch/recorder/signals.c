@@ -1,0 +1,98 @@
+/* Keeps signal handlers of C libraries working, which cancel threads.
+ *
+ * Their handlers look whether the interrupted instruction is a certain system call, or unwind the stack from there. A
+ * call of the recorder's would hide it, so the handler gets the registers that the program had at its own instruction.
+ * glibc uses signal 32 (`sigcancel_handler`), musl 33 (`cancel_handler`). */
+
+#include "recorder.h"
+
+#define FIRST_SIGNAL 32
+#define SIGNALS 2
+
+static struct signal_action originals[SIGNALS];
+
+extern HIDDEN const char __ehdr_start[], _end[];
+
+#if defined(__x86_64__)
+#define PC RIP
+
+/* Restores the registers of the program at its call. */
+static void restore(uint64_t *registers, const struct call *call)
+{
+    uint64_t instruction = *(const uint64_t *)(const void *)(call->link + 14);
+    registers[R15] = call->r15;
+    registers[R14] = call->r14;
+    registers[R13] = call->r13;
+    registers[R12] = call->r12;
+    registers[RBX] = call->rbx;
+    registers[RBP] = call->rbp;
+    registers[RDI] = (uint64_t)call->arguments[0];
+    registers[RSI] = (uint64_t)call->arguments[1];
+    registers[RDX] = (uint64_t)call->arguments[2];
+    registers[R10] = (uint64_t)call->arguments[3];
+    registers[R8] = (uint64_t)call->arguments[4];
+    registers[R9] = (uint64_t)call->arguments[5];
+    if (!local.is_made && registers[RIP] != (uint64_t)polyhaul_raw_end)
+        registers[RAX] = (uint64_t)call->number;
+    else
+        instruction += 2;
+    registers[RSP] = (uint64_t)(call + 1) + 128;
+    registers[RIP] = instruction;
+}
+#endif
+
+/* If the recorder was interrupted, restores the registers of the program. Returns whether it was. */
+int restore_registers(uint64_t *registers)
+{
+    const char *pc = (const char *)registers[PC];
+    if (local.call == NULL || pc < __ehdr_start || pc >= _end)
+        return 0;
+    restore(registers, local.call);
+    return 1;
+}
+
+static void handle(int signal, void *information, void *context)
+{
+    uint64_t *registers = (uint64_t *)(void *)((char *)context + REGISTERS_AT);
+    uint64_t before[REGISTERS];
+    void (*original)(int, void *, void *) = originals[signal - FIRST_SIGNAL].handler;
+    for (int index = 0; index < REGISTERS; index++)
+        before[index] = registers[index];
+    if (!restore_registers(registers)) {
+        original(signal, information, context);
+        return;
+    }
+    uint64_t given = registers[PC];
+    original(signal, information, context);
+    if (registers[PC] != given) {
+        local.call = NULL;
+        return;
+    }
+    for (int index = 0; index < REGISTERS; index++)
+        registers[index] = before[index];
+}
+
+long set_signal_handler(struct call *call)
+{
+    unsigned index = (unsigned)call->arguments[0] - FIRST_SIGNAL;
+    const struct signal_action *action = (const struct signal_action *)call->arguments[1];
+    if (call->arguments[0] == SAMPLE_SIGNAL)
+        return set_sample_handler(call);
+    if (index >= SIGNALS || action == NULL || (uint64_t)action->handler <= 1)
+        return make(call);
+    struct signal_action own = *action;
+    struct signal_action before = originals[index];
+    originals[index] = *action;
+    own.handler = handle;
+    long arguments[6];
+    for (int copied = 0; copied < 6; copied++)
+        arguments[copied] = call->arguments[copied];
+    arguments[1] = (long)&own;
+    long result = polyhaul_raw_call(call->number, arguments);
+    struct signal_action *old = (struct signal_action *)call->arguments[2];
+    if (is_error(result))
+        originals[index] = before;
+    else if (old && old->handler == handle)
+        old->handler = before.handler;
+    return result;
+}

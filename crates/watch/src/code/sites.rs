@@ -1,0 +1,116 @@
+//! Finds the system call instructions of a module, and plans how to replace each one by a jump.
+//!
+//! A jump to anywhere takes five bytes on x86-64, a system call instruction two. So a short jump leads to padding
+//! between functions that has room for the long one. Where no padding is near, the neighbors of the instruction move
+//! away with it, unless a branch leads to one of them or they depend on their address. The library syscall_intercept
+//! (pmem) made this method known. On aarch64, every instruction has four bytes and one jump suffices.
+//!
+//! The recorder (`recorder/patch.c`) replaces the instructions; nothing is written here. `x86` decodes, `elf` reads.
+
+use super::elf::Elf;
+
+/// How a system call instruction is replaced. Addresses are relative to the start of the module in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Site {
+    /// Address of the instruction.
+    pub call: u32,
+    /// Address of the padding that a short jump leads to, or 0 if neighbors move.
+    pub padding: u32,
+    /// Bytes of instructions before the call that move.
+    pub before: u16,
+    /// Bytes of instructions after the call that move.
+    pub after: u16,
+}
+
+/// The system call instructions of a module.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Sites {
+    /// Instructions that can be replaced, by address.
+    pub sites: Vec<Site>,
+    /// Number of instructions that cannot be replaced.
+    pub missed: u32,
+}
+
+/// Plans the replacement of all system call instructions in a module.
+#[cfg(target_arch = "aarch64")]
+pub fn find(elf: &Elf) -> Sites {
+    const SYSTEM_CALL: [u8; 4] = 0xD400_0001_u32.to_le_bytes();
+    /// `mov x8, #139`: the call that returns from a signal handler. Unwinders recognize its code.
+    const SIGNAL_RETURN: [u8; 4] = 0xD280_1168_u32.to_le_bytes();
+    let mut sites = Sites::default();
+    for segment in elf.code() {
+        let mut previous = &[][..];
+        for (index, word) in segment.bytes.chunks_exact(4).enumerate() {
+            if word == SYSTEM_CALL && previous != SIGNAL_RETURN {
+                match u32::try_from(segment.address + 4 * index as u64) {
+                    Ok(call) => sites.sites.push(Site { call, padding: 0, before: 0, after: 0 }),
+                    Err(_) => sites.missed += 1,
+                }
+            }
+            previous = word;
+        }
+    }
+    sites
+}
+
+/// Plans the replacement of all system call instructions in a module.
+#[cfg(target_arch = "x86_64")]
+pub fn find(elf: &Elf) -> Sites {
+    let Some(functions) = elf.functions() else { return Sites::default() };
+    let mut sites = Sites::default();
+    for segment in elf.code() {
+        let end = segment.address + segment.bytes.len() as u64;
+        let first = functions.partition_point(|function| function.start < segment.address);
+        let last = functions.partition_point(|function| function.start < end);
+        let code = super::x86_sites::ModuleCode::new(segment, &functions[first..last]);
+        code.add_to(&mut sites);
+    }
+    sites.sites.sort_unstable_by_key(|site| site.call);
+    sites
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    /// Modules of this machine with system calls.
+    fn modules() -> Vec<String> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut paths: Vec<_> = maps.lines().filter_map(|line| line.split_once('/')).collect();
+        paths.dedup_by_key(|(_, path)| *path);
+        paths.iter().map(|(_, path)| format!("/{path}")).collect()
+    }
+
+    #[test]
+    fn the_calls_of_the_c_library_are_found() {
+        for path in modules() {
+            let elf = Elf::read(&File::open(&path).unwrap()).unwrap();
+            let sites = find(&elf);
+            if path.contains("libc.so") {
+                assert!(sites.sites.len() > 100 && sites.missed == 0, "{sites:?}");
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn boundaries_are_those_of_a_disassembler() {
+        let is_library = |path: &String| path.contains("libc.so");
+        let Some(path) = modules().into_iter().find(is_library) else { return };
+        let Ok(output) = std::process::Command::new("objdump").args(["-d", "-w", &path]).output() else { return };
+        let boundaries = crate::code::x86_sites::boundaries(&Elf::read(&File::open(&path).unwrap()).unwrap()).unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut compared = 0;
+        for line in text.lines() {
+            let mut parts = line.split('\t');
+            let Some(address) = parts.next().and_then(|part| part.trim().strip_suffix(':')) else { continue };
+            let Some(length) = parts.next().map(|bytes| bytes.split_whitespace().count()) else { continue };
+            let Some(decoded) = boundaries.get(&u64::from_str_radix(address, 16).unwrap()) else { continue };
+            assert_eq!(*decoded, length, "{line}");
+            compared += 1;
+        }
+        assert!(compared > 100_000, "{compared}");
+    }
+}

@@ -1,0 +1,210 @@
+//! Plans the replacement of system call instructions in x86-64 code.
+//!
+//! See `sites` for the ways that are tried. Branches are collected only if neighbors have to move, since that decodes
+//! the whole module.
+
+use super::elf::ElfSegment;
+use super::sites::{Site, Sites};
+use super::x86::{self, Flow, Instruction};
+use std::ops::Range;
+
+const SYSTEM_CALL: [u8; 2] = [0x0F, 0x05];
+
+/// Size of a jump to anywhere, and of a short one.
+const JUMP_BYTES: usize = 5;
+const SHORT_JUMP_BYTES: usize = 2;
+
+/// Maximum distance of a short jump.
+const MAX_SHORT: i64 = 127;
+
+/// Maximum number of instructions before or after a call that move.
+const MAX_MOVED: usize = 4;
+
+/// ModuleCode of the call that returns from a signal handler, without the call itself. Unwinders recognize it.
+const SIGNAL_RETURNS: [&[u8]; 2] = [&[0x48, 0xC7, 0xC0, 15, 0, 0, 0], &[0xB8, 15, 0, 0, 0]];
+
+/// A code segment. Offsets are relative to its start.
+pub(super) struct ModuleCode<'a> {
+    segment: &'a ElfSegment,
+    /// Ranges of code, in order: functions, and what lies between them if it is not padding. glibc ends the unwind
+    /// information of `clone` before its system call.
+    functions: Vec<Range<usize>>,
+    /// Padding between functions.
+    padding: Vec<Range<usize>>,
+}
+
+/// An instruction with its offset.
+type Placed = (usize, Instruction);
+
+impl<'a> ModuleCode<'a> {
+    pub(super) fn new(segment: &'a ElfSegment, functions: &[Range<u64>]) -> ModuleCode<'a> {
+        let offset = |address: u64| address.saturating_sub(segment.address) as usize;
+        let mut code = ModuleCode { segment, functions: Vec::with_capacity(functions.len()), padding: Vec::new() };
+        for (index, function) in functions.iter().enumerate() {
+            let end = offset(function.end);
+            code.functions.push(offset(function.start)..end);
+            let next = functions.get(index + 1).map_or(segment.bytes.len(), |next| offset(next.start));
+            if next > end {
+                let is_padding = x86::is_padding(code.bytes(end..next));
+                if is_padding { &mut code.padding } else { &mut code.functions }.push(end..next);
+            }
+        }
+        code
+    }
+
+    fn bytes(&self, range: Range<usize>) -> &'a [u8] {
+        self.segment.bytes.get(range).unwrap_or_default()
+    }
+
+    pub(super) fn add_to(&self, sites: &mut Sites) {
+        let mut room = PaddingRoom(self.padding.clone());
+        let mut crowded = Vec::new();
+        for (function, call) in self.calls() {
+            match room.take(call).and_then(|padding| self.site(call, padding, [0; 2])) {
+                Some(site) => sites.sites.push(site),
+                None => crowded.push((function, call)),
+            }
+        }
+        if crowded.is_empty() {
+            return;
+        }
+        let targets = self.targets();
+        // Code without unwind information is one large range, so it is decoded once for all of its calls.
+        for calls in crowded.chunk_by(|left, right| left.0 == right.0) {
+            let instructions = self.decoded(&self.functions[calls[0].0]);
+            for (_, call) in calls {
+                let moved = window(&instructions, *call, &targets);
+                match moved.and_then(|moved| self.site(*call, 0, moved)) {
+                    Some(site) => sites.sites.push(site),
+                    None => sites.missed += 1,
+                }
+            }
+        }
+    }
+
+    fn site(&self, call: usize, padding: usize, [before, after]: [usize; 2]) -> Option<Site> {
+        let address = |offset: usize| u32::try_from(self.segment.address + offset as u64).ok();
+        Some(Site {
+            call: address(call)?,
+            padding: if padding == 0 { 0 } else { address(padding)? },
+            before: before as u16,
+            after: after as u16,
+        })
+    }
+
+    /// All system calls, by index of the function and offset.
+    fn calls(&self) -> Vec<(usize, usize)> {
+        let mut calls = Vec::new();
+        let mut last_function = 0;
+        for pair in memchr::memmem::find_iter(&self.segment.bytes, &SYSTEM_CALL) {
+            let after = self.functions.partition_point(|function| function.start <= pair);
+            let Some(index) = after.checked_sub(1) else { continue };
+            // All calls of a function are found at its first pair of bytes.
+            if last_function == after || !self.functions[index].contains(&pair) {
+                continue;
+            }
+            last_function = after;
+            let instructions = self.decoded(&self.functions[index]).into_iter();
+            let system_calls = instructions.filter(|(at, instruction)| {
+                let before = self.bytes(at.saturating_sub(7)..*at);
+                instruction.flow == Flow::SystemCall && !SIGNAL_RETURNS.iter().any(|code| before.ends_with(code))
+            });
+            calls.extend(system_calls.map(|(at, _)| (index, at)));
+        }
+        calls
+    }
+
+    /// The instructions of a function, up to the first invalid one.
+    fn decoded(&self, function: &Range<usize>) -> Vec<Placed> {
+        let mut instructions = Vec::new();
+        let mut at = function.start;
+        while at < function.end {
+            let Some(instruction) = x86::decode(self.bytes(at..function.end)) else { break };
+            instructions.push((at, instruction));
+            at += instruction.length;
+        }
+        instructions
+    }
+
+    /// Offsets to which direct branches of this segment lead.
+    fn targets(&self) -> Targets {
+        let mut targets = Targets(vec![0; self.segment.bytes.len() / 64 + 1]);
+        for function in &self.functions {
+            for (at, instruction) in self.decoded(function) {
+                if let Flow::Branch(distance) = instruction.flow {
+                    targets.add((at + instruction.length).wrapping_add_signed(distance as isize));
+                }
+            }
+        }
+        targets
+    }
+}
+
+/// Sizes of the instructions before and after a call that have to move, so that a jump has room.
+fn window(instructions: &[Placed], call: usize, targets: &Targets) -> Option<[usize; 2]> {
+    let index = instructions.binary_search_by_key(&call, |(at, _)| *at).ok()?;
+    let end = call + SHORT_JUMP_BYTES;
+    // Offsets to which the window may extend, nearest first.
+    let is_free = |placed: &&Placed| placed.1.is_movable();
+    let before = instructions[..index].iter().rev().take_while(is_free).take(MAX_MOVED);
+    let starts: Vec<usize> = std::iter::once(call).chain(before.map(|(at, _)| *at)).collect();
+    let after = instructions[index + 1..].iter().take_while(is_free).take(MAX_MOVED);
+    let ends = std::iter::once(end).chain(after.map(|(at, instruction)| at + instruction.length));
+    let ends: Vec<usize> = ends.collect();
+    let windows = starts.iter().flat_map(|start| ends.iter().map(|end| *start..*end));
+    let fits = |window: &Range<usize>| window.len() >= JUMP_BYTES && !targets.lead_into(window);
+    let window = windows.filter(fits).min_by_key(Range::len)?;
+    Some([call - window.start, window.end - end])
+}
+
+/// Padding that is still free, in order.
+struct PaddingRoom(Vec<Range<usize>>);
+
+impl PaddingRoom {
+    /// Takes padding for a jump that a short jump at `call` reaches.
+    fn take(&mut self, call: usize) -> Option<usize> {
+        let reach = |padding: usize| padding as i64 - (call + SHORT_JUMP_BYTES) as i64;
+        let after = self.0.partition_point(|gap| reach(gap.end) < -MAX_SHORT);
+        for gap in self.0.get_mut(after..)?.iter_mut().take_while(|gap| reach(gap.start) <= MAX_SHORT) {
+            if gap.len() >= JUMP_BYTES && reach(gap.start) >= -MAX_SHORT {
+                let padding = gap.start;
+                gap.start += JUMP_BYTES;
+                return Some(padding);
+            }
+        }
+        None
+    }
+}
+
+/// A set of offsets.
+struct Targets(Vec<u64>);
+
+impl Targets {
+    fn add(&mut self, offset: usize) {
+        if let Some(word) = self.0.get_mut(offset / 64) {
+            *word |= 1 << (offset % 64);
+        }
+    }
+
+    /// Whether a branch leads into a range, other than to its start.
+    fn lead_into(&self, range: &Range<usize>) -> bool {
+        let has = |offset: usize| self.0.get(offset / 64).is_some_and(|word| word >> (offset % 64) & 1 != 0);
+        (range.start + 1..range.end).any(has)
+    }
+}
+
+/// Sizes by offset of the system calls, for tests that compare with a disassembler.
+#[cfg(test)]
+pub(super) fn boundaries(elf: &crate::code::elf::Elf) -> Option<std::collections::HashMap<u64, usize>> {
+    let functions = elf.functions()?;
+    let mut boundaries = std::collections::HashMap::new();
+    for segment in elf.code() {
+        let code = ModuleCode::new(segment, &functions);
+        for function in &code.functions {
+            for (at, instruction) in code.decoded(function) {
+                boundaries.insert(segment.address + at as u64, instruction.length);
+            }
+        }
+    }
+    Some(boundaries)
+}

@@ -1,0 +1,157 @@
+//! Records a program from inside: a preloaded library counts its calls at a fraction of the cost of tracing.
+//!
+//! The library (`recorder/`, in C, embedded) replaces the system call instructions of the program's libraries in
+//! memory, and writes to memory that it shares with this process. `record` reads that memory, `modules` finds the
+//! instructions for it, `layout` describes it, `effects` says what each call does, and `reach` which programs can be
+//! recorded. The others can be traced.
+
+mod effects;
+mod layout;
+mod modules;
+pub mod reach;
+mod record;
+mod samples;
+
+use crate::system::{self, Environment};
+use crate::trace::{End, Failure, Recorder, Seen, Wanted};
+use libc::pid_t;
+use record::{RecordTotals, SharedRecord};
+use samples::Samples;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+/// The preloaded library; empty if there was no C compiler.
+static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.so"));
+
+/// Time between two looks at the record.
+const PERIOD: Duration = Duration::from_millis(10);
+
+/// Number of such looks between checks for processes that were killed.
+const CHECKED: u32 = 10;
+
+/// Whether this program contains the recorder.
+pub fn is_available() -> bool {
+    !RECORDER.is_empty()
+}
+
+/// Records a program until it and all its children have ended. `hand_over` receives the process to which signals should
+/// go, as in [`crate::trace::watch`].
+pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
+    let record = SharedRecord::new(&effects::table(request.locks), request.all).map_err(Failure::System)?;
+    let mut library = File::from(system::memory_file(c"polyhaul-recorder").map_err(Failure::System)?);
+    library.write_all(RECORDER).map_err(Failure::System)?;
+    let start = Instant::now();
+    let child = start_program(command, &record, &library).map_err(Failure::Program)?;
+    let samples = Samples::new(request.stacks);
+    let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples };
+    hand_over(session.front);
+    let status = session.serve(child).map_err(Failure::System)?;
+    let run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    Ok(session.finish(status, run_ns))
+}
+
+fn start_program(command: &[OsString], record: &SharedRecord, library: &File) -> io::Result<Child> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let here = std::process::id();
+    let mut preload = OsString::from(format!("/proc/{here}/fd/{}", library.as_raw_fd()));
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    let place = format!("{here}/{}/{}/", record.shared.descriptor(), library.as_raw_fd());
+    let variables = std::env::vars_os().filter(|(name, _)| name != "LD_PRELOAD");
+    let further = [("LD_PRELOAD".into(), preload), ("POLYHAUL_WATCH".into(), place.into())];
+    let environment = Environment::new(variables.chain(further));
+    let mut start = Command::new(program);
+    // SAFETY: the closure runs between `fork` and `exec` in a process with one thread, and only makes a system call and
+    // sets a pointer to memory that lives until `exec`.
+    unsafe {
+        start.args(arguments).pre_exec(move || {
+            environment.install();
+            system::end_with_parent()
+        });
+    }
+    start.spawn()
+}
+
+struct RecordSession<'a> {
+    hand_over: &'a dyn Fn(pid_t),
+    /// Process to which signals go.
+    front: pid_t,
+    record: SharedRecord,
+    samples: Samples,
+}
+
+impl RecordSession<'_> {
+    /// Answers recorders until all processes have ended.
+    fn serve(&mut self, child: Child) -> io::Result<ExitStatus> {
+        let root = child.id() as pid_t;
+        let ended = self.wait_for(child);
+        let mut status = None;
+        for round in 0u32.. {
+            let bell = self.record.shared.bell.load(Relaxed);
+            modules::answer(&self.record.shared);
+            self.samples.collect(&self.record);
+            if status.is_none() {
+                status = ended.try_recv().ok().transpose()?;
+            }
+            let alive = self.record.collect(status.is_some() || round % CHECKED == 0);
+            if let Some(status) = status {
+                let others: Vec<pid_t> = alive.into_iter().filter(|process| *process != root).collect();
+                let Some(next) = others.iter().min() else { return Ok(status) };
+                if *next != 0 && !others.contains(&self.front) {
+                    self.front = *next;
+                    (self.hand_over)(*next);
+                }
+            }
+            system::wait_for_change(&self.record.shared.bell, bell, PERIOD);
+        }
+        Err(io::ErrorKind::Interrupted.into())
+    }
+
+    /// Waits for the first process in a thread, which rings the bell at its end.
+    fn wait_for(&self, mut child: Child) -> Receiver<io::Result<ExitStatus>> {
+        let (sender, receiver) = mpsc::channel();
+        let bell = Arc::clone(&self.record.shared);
+        std::thread::spawn(move || {
+            let _ = sender.send(child.wait());
+            bell.bell.fetch_add(1, Release);
+            system::wake(&bell.bell);
+        });
+        receiver
+    }
+
+    fn finish(self, status: ExitStatus, run_ns: u64) -> Seen {
+        let RecordTotals { files, locks, unrecorded, shelf, cpu, shared } = self.record.finish(self.samples);
+        let end = match (status.code(), status.signal()) {
+            (Some(code), _) => End::Code(code),
+            (None, signal) => End::Signal(signal.unwrap_or(0)),
+        };
+        Seen {
+            recorder: Recorder::Preload,
+            end,
+            run_ns,
+            files,
+            locks,
+            shelf,
+            cpu,
+            processes: shared.processes.load(Relaxed).max(1),
+            threads: shared.threads.load(Relaxed).max(1),
+            failed_opens: shared.failed_opens.load(Relaxed),
+            has_queues: shared.has_queues.load(Relaxed) != 0,
+            stops: 0,
+            cost_ns: 0,
+            unrecorded,
+            lost: shared.lost.load(Relaxed),
+            missed_sites: shared.not_patched.load(Relaxed),
+        }
+    }
+}

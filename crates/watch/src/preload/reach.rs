@@ -1,0 +1,103 @@
+//! Decides whether a program loads the recorder.
+//!
+//! Only the first program is looked at here; recorders look at those that it executes (`recorder/execute.c`).
+
+use crate::code::elf::Elf;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Number of interpreters that start each other, as in the kernel.
+const MAX_INTERPRETERS: usize = 4;
+
+/// Bits of a file's mode that give a program other privileges.
+const PRIVILEGES: u32 = 0o6000;
+
+/// Why a program cannot be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// This build has no recorder.
+    NoRecorder,
+    /// The program has no dynamic linker, which would load the recorder.
+    Static,
+    /// The program runs with other privileges, with which the dynamic linker ignores the recorder.
+    Privileged,
+    /// The program is not one for this machine, or cannot be read.
+    Unknown,
+}
+
+/// Checks whether a program loads the recorder. A program that does not exist does, so that starting it fails as usual.
+pub fn check(program: &OsStr) -> Result<(), Obstacle> {
+    if !super::is_available() {
+        return Err(Obstacle::NoRecorder);
+    }
+    let Some(mut path) = find(program) else { return Ok(()) };
+    for _ in 0..MAX_INTERPRETERS {
+        let file = File::open(&path).map_err(|_| Obstacle::Unknown)?;
+        if file.metadata().is_ok_and(|data| data.mode() & PRIVILEGES != 0) {
+            return Err(Obstacle::Privileged);
+        }
+        match interpreter(&file) {
+            Some(next) => path = next,
+            None => return elf(&file),
+        }
+    }
+    Err(Obstacle::Unknown)
+}
+
+fn elf(file: &File) -> Result<(), Obstacle> {
+    match Elf::headers(file) {
+        Some(elf) if elf.has_interpreter => Ok(()),
+        Some(_) => Err(Obstacle::Static),
+        None => Err(Obstacle::Unknown),
+    }
+}
+
+/// The file that a shell would execute.
+fn find(program: &OsStr) -> Option<PathBuf> {
+    if program.as_bytes().contains(&b'/') {
+        return Some(PathBuf::from(program)).filter(|path| path.exists());
+    }
+    let paths = env::var_os("PATH").unwrap_or_else(|| OsString::from("/bin:/usr/bin"));
+    let is_program =
+        |path: &PathBuf| path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
+    env::split_paths(&paths).map(|folder| folder.join(program)).find(is_program)
+}
+
+/// The interpreter that the first line of a script names.
+fn interpreter(file: &File) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    file.take(256).read_to_end(&mut head).ok()?;
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?.trim_ascii_start();
+    let name = line.split(|byte| byte.is_ascii_whitespace()).next()?;
+    Some(Path::new(OsStr::from_bytes(name)).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_with_a_dynamic_linker_are_recorded() {
+        let shell = check("sh".as_ref());
+        assert!(matches!(shell, Ok(()) | Err(Obstacle::NoRecorder)), "{shell:?}");
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn scripts_lead_to_their_interpreters() {
+        let script = env::temp_dir().join(format!("polyhaul-reach-{}", std::process::id()));
+        for (line, expected) in
+            [("#! /bin/sh -e\n", Ok(())), ("text", Err(Obstacle::Unknown)), ("#!/etc/passwd", Err(Obstacle::Unknown))]
+        {
+            std::fs::write(&script, line).unwrap();
+            let checked = check(script.as_os_str());
+            assert!(checked == expected || checked == Err(Obstacle::NoRecorder), "{line}: {checked:?}");
+        }
+        std::fs::remove_file(&script).unwrap();
+    }
+}

@@ -1,0 +1,296 @@
+//! Reads what recorders wrote: counts, files, threads.
+//!
+//! Threads and processes that have ended are read while others run, so that their slots are free again. Everything else
+//! is read at the end. Answers of the command are in `modules`.
+
+use super::layout::{
+    CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout, TAKEN,
+    ThreadSlot, tally,
+};
+use super::samples::Samples;
+use crate::files::{File, Files, Kind, LIMITS, Transfers, WAIT_NS};
+use crate::locks::{Locks, Waits};
+use crate::stacks::{Shelf, Stacks};
+use crate::system::{self, Shared};
+use crate::trace::CpuTime;
+use libc::pid_t;
+use polyhaul_fault::planted;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::{Duration, Instant};
+
+/// Time over which the rate of the processor's counter is measured at the start.
+const MEASURED: Duration = Duration::from_millis(1);
+
+/// Time on a processor between two samples of a thread, and time between two samples of its calls.
+pub(super) const SAMPLED: Duration = Duration::from_millis(1);
+
+/// Time sources of the kernel that use the processor's counter, so that the recorder can use it, too.
+const COUNTERS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
+
+/// The memory that recorders write to.
+pub(super) struct SharedRecord {
+    pub(super) shared: Arc<Shared<RecordLayout>>,
+    start: Instant,
+    start_ticks: u64,
+    has_counter: bool,
+    /// Counts of threads whose slots are free again or still in use at the end.
+    files: Files,
+    locks: Locks,
+    /// Programs that were executed without a recorder, by name.
+    unrecorded: BTreeMap<String, u64>,
+}
+
+/// Everything that was recorded.
+pub(super) struct RecordTotals {
+    pub(super) files: Files,
+    pub(super) locks: Locks,
+    pub(super) unrecorded: Vec<(String, u64)>,
+    pub(super) shelf: Shelf,
+    pub(super) cpu: CpuTime,
+    pub(super) shared: Arc<Shared<RecordLayout>>,
+}
+
+impl SharedRecord {
+    /// Creates an empty record.
+    pub(super) fn new(effects: &[u8], has_all: bool) -> io::Result<SharedRecord> {
+        let shared: Arc<Shared<RecordLayout>> = Arc::new(Shared::new(c"polyhaul-record")?);
+        let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+        let has_counter = source.is_ok_and(|source| COUNTERS.contains(&source.trim()));
+        let options = if has_all { OPTION_ALL } else { 0 } | if has_counter { 0 } else { OPTION_CLOCK };
+        shared.options.store(options, Relaxed);
+        shared.size_limits.iter().zip(LIMITS).for_each(|(slot, limit)| slot.store(limit, Relaxed));
+        shared.effects.iter().zip(effects).for_each(|(slot, effect)| slot.store(*effect, Relaxed));
+        let start = Instant::now();
+        let start_ticks = system::ticks();
+        let files = Files::new(has_all);
+        let locks = Locks::default();
+        let record =
+            SharedRecord { shared, start, start_ticks, has_counter, files, locks, unrecorded: BTreeMap::new() };
+        while start.elapsed() < MEASURED {
+            std::hint::spin_loop();
+        }
+        let wait_ticks = WAIT_NS as f64 / record.tick_ns();
+        record.shared.wait_ticks.store(wait_ticks as u64, Relaxed);
+        record.shared.sample_ticks.store((SAMPLED.as_nanos() as f64 / record.tick_ns()) as u64, Relaxed);
+        record.shared.sample_ns.store(SAMPLED.as_nanos() as u64, Relaxed);
+        record.shared.magic.store(MAGIC, Release);
+        Ok(record)
+    }
+
+    /// Nanoseconds per tick of the counter, more exact the longer the record exists.
+    fn tick_ns(&self) -> f64 {
+        if !self.has_counter {
+            return 1.0;
+        }
+        self.start.elapsed().as_nanos() as f64 / system::ticks().wrapping_sub(self.start_ticks).max(1) as f64
+    }
+
+    /// The current time as recorders see it.
+    fn now(&self) -> u64 {
+        if self.has_counter { system::ticks() } else { system::monotonic_ns() }
+    }
+
+    pub(super) fn nanoseconds(&self, ticks: u64) -> i64 {
+        (ticks as f64 * self.tick_ns()) as i64
+    }
+
+    /// Reads and frees the slots of threads and processes that have ended. Returns the processes that still run; 0
+    /// stands for one whose number is not known yet.
+    pub(super) fn collect(&mut self, checks_lives: bool) -> Vec<pid_t> {
+        let mut alive = Vec::new();
+        let mut ended = Vec::new();
+        let processes = self.shared.process.iter().take(MAX_PROCESSES).enumerate();
+        for (index, process) in processes {
+            let id = process.id.load(Relaxed) as pid_t;
+            match process.state.load(Acquire) {
+                READY if checks_lives && !system::is_alive(id) => ended.push(index),
+                // A process that begins may not know its number yet.
+                TAKEN if id != 0 && checks_lives && !system::is_alive(id) => ended.push(index),
+                READY | TAKEN => alive.push(id),
+                ENDED => ended.push(index),
+                _ => {}
+            }
+        }
+        self.collect_threads(&ended);
+        for index in ended {
+            self.shared.process[index].state.store(FREE, Release);
+        }
+        alive
+    }
+
+    fn collect_threads(&mut self, ended: &[usize]) {
+        for index in 0..MAX_THREADS {
+            let thread = &self.shared.thread[index];
+            let state = thread.state.load(Acquire);
+            if state != READY && state != ENDED {
+                continue;
+            }
+            let process = thread.process.load(Relaxed) as usize;
+            let generation = self.shared.process.get(process).map(|process| process.generation.load(Relaxed));
+            let is_over =
+                state == ENDED || ended.contains(&process) || generation != Some(thread.generation.load(Relaxed));
+            if is_over {
+                self.read_thread(index);
+                self.shared.thread[index].state.store(FREE, Release);
+            }
+        }
+    }
+
+    /// Adds what a thread counted.
+    fn read_thread(&mut self, index: usize) {
+        let thread = &self.shared.thread[index];
+        let mut waits = Waits {
+            name: text(&thread.name),
+            thread: thread.id.load(Relaxed) as pid_t,
+            count: thread.waits.load(Relaxed),
+            time_ns: self.nanoseconds(thread.wait_ticks.load(Relaxed)),
+        };
+        let pending_ns = self.pending_ns(thread);
+        if thread.tally.load(Relaxed) == tally::WAIT {
+            waits.time_ns += pending_ns;
+        }
+        let id = waits.thread;
+        self.locks.keep(id, waits);
+        let own_counts = if planted("record-own") { 0 } else { self.shared.thread[index].counts.len() };
+        for slot in 0..own_counts {
+            let count = self.counted(&self.shared.thread[index].counts[slot]);
+            self.add(count);
+        }
+        let thread = &self.shared.thread[index];
+        let pending = Counted::pending(thread.tally.load(Relaxed), thread.file.load(Relaxed), pending_ns);
+        self.add(pending);
+    }
+
+    /// Duration of a call that never ended.
+    fn pending_ns(&self, thread: &ThreadSlot) -> i64 {
+        match thread.call_start.load(Relaxed) {
+            0 => 0,
+            start => self.nanoseconds(self.now().saturating_sub(start)),
+        }
+    }
+
+    fn counted(&self, slot: &CountSlot) -> Counted {
+        let mut transfers = Transfers::default();
+        transfers.calls = slot.calls.load(Relaxed);
+        transfers.failed = slot.failed.load(Relaxed);
+        transfers.bytes = slot.bytes.load(Relaxed);
+        transfers.time_ns = self.nanoseconds(slot.ticks.load(Relaxed));
+        transfers.waited_ns = self.nanoseconds(slot.waited_ticks.load(Relaxed)).cast_unsigned();
+        transfers.buckets.iter_mut().zip(&slot.classes).for_each(|(bucket, class)| *bucket = class.load(Relaxed));
+        for size in &slot.sizes {
+            let calls = size.calls.load(Relaxed);
+            if calls > 0 {
+                transfers.add_size(size.bytes.load(Relaxed), calls.into(), size.before.load(Relaxed).into());
+            }
+        }
+        Counted { tally: slot.tally.load(Relaxed), file: slot.file.load(Relaxed), transfers }
+    }
+
+    fn add(&mut self, counted: Counted) {
+        let Counted { tally, file, transfers } = counted;
+        if transfers.calls == 0 && transfers.time_ns == 0 {
+            return;
+        }
+        let (kind, name) = self.file(file);
+        if tally == tally::UNRECORDED {
+            *self.unrecorded.entry(name).or_default() += transfers.calls;
+            return;
+        }
+        if let Some(file) = self.files.file_of_kind(kind, &name) {
+            add_to(file, tally, &transfers);
+        }
+    }
+
+    /// Kind and name of a file.
+    pub(super) fn file(&self, index: u32) -> (Kind, String) {
+        let slot = self.shared.file.get(index as usize).filter(|slot| slot.state.load(Acquire) == READY);
+        let Some(slot) = slot else { return (Kind::Other, Kind::Other.plural().into()) };
+        let kind = match slot.object.load(Relaxed) {
+            0 => Kind::File,
+            1 => Kind::Folder,
+            2 => Kind::Pipe,
+            3 => Kind::Socket,
+            4 => Kind::Device,
+            _ => Kind::Other,
+        };
+        let start = slot.name.load(Relaxed) as usize;
+        let name = self.shared.names.get(start..start + slot.name_bytes.load(Relaxed) as usize);
+        let name = text(name.unwrap_or_default());
+        (kind, if name.is_empty() { kind.plural().into() } else { name })
+    }
+
+    /// Adds the stacks of the calls on files.
+    pub(super) fn add_stacks(&mut self, stacks: HashMap<u32, Stacks>) {
+        for (index, stacks) in stacks {
+            let (kind, name) = self.file(index);
+            if let Some(file) = self.files.file_of_kind(kind, &name) {
+                file.stacks.append(&stacks);
+            }
+        }
+    }
+
+    /// Reads everything that is left.
+    pub(super) fn finish(mut self, samples: Samples) -> RecordTotals {
+        let Samples { shelf, cpu, files, waits, .. } = samples;
+        self.locks.stacks = waits;
+        let processes: Vec<usize> = (0..MAX_PROCESSES).collect();
+        self.collect_threads(&processes);
+        for index in 0..self.shared.counts.len() {
+            if self.shared.counts[index].state.load(Acquire) == READY {
+                let count = self.counted(&self.shared.counts[index]);
+                self.add(count);
+            }
+        }
+        self.add_stacks(files);
+        let unrecorded = self.unrecorded.into_iter().collect();
+        RecordTotals { files: self.files, locks: self.locks, unrecorded, shelf, cpu, shared: self.shared }
+    }
+}
+
+/// Calls of one kind on one file.
+struct Counted {
+    tally: u32,
+    file: u32,
+    transfers: Transfers,
+}
+
+impl Counted {
+    /// A call that never ended.
+    fn pending(tally: u32, file: u32, time_ns: i64) -> Counted {
+        let mut transfers = Transfers::default();
+        if time_ns > 0 && matches!(tally, tally::READ | tally::WRITE | tally::SYNC) {
+            transfers.add_time(time_ns);
+        }
+        Counted { tally, file, transfers }
+    }
+}
+
+fn add_to(file: &mut File, tally: u32, transfers: &Transfers) {
+    match tally {
+        tally::OPEN => {
+            file.opens += transfers.calls;
+            file.open_ns += transfers.time_ns;
+        }
+        tally::READ => file.reads.add_counted(transfers),
+        tally::WRITE => file.writes.add_counted(transfers),
+        tally::MAP => {
+            file.maps += transfers.calls;
+            file.mapped_bytes += transfers.bytes;
+        }
+        tally::SYNC => {
+            file.syncs += transfers.calls;
+            file.sync_ns += transfers.time_ns;
+        }
+        _ => {}
+    }
+}
+
+/// Text up to the first NUL byte.
+fn text(bytes: &[AtomicU8]) -> String {
+    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,78 @@
+//! Unwinds the samples of stacks that recorders took.
+//!
+//! A sample is a copy of a stack. The code that it refers to is read from the memory of its process, so samples of
+//! processes that have ended meanwhile have one frame.
+
+use super::layout::{FREE, READY, STACK_BYTES, SampleSlot, tally};
+use super::record::{SAMPLED, SharedRecord};
+use crate::stacks::{Shelf, Space, StackCopy, Stacks};
+use crate::trace::CpuTime;
+use libc::pid_t;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Number of programs whose modules are remembered.
+const MAX_SPACES: usize = 64;
+
+/// Stacks of calls and of time on processors.
+#[derive(Default)]
+pub(super) struct Samples {
+    pub(super) shelf: Shelf,
+    pub(super) cpu: CpuTime,
+    /// By index of the file.
+    pub(super) files: HashMap<u32, Stacks>,
+    pub(super) waits: Stacks,
+    /// Modules by process and number of the program in it.
+    spaces: HashMap<(pid_t, u32), Space>,
+    /// Whether the stacks of calls are needed, too.
+    has_calls: bool,
+}
+
+impl Samples {
+    /// Creates an empty set, for time on processors and, with `has_calls`, for calls.
+    pub(super) fn new(has_calls: bool) -> Samples {
+        Samples { has_calls, ..Samples::default() }
+    }
+
+    /// Unwinds all samples that are ready.
+    pub(super) fn collect(&mut self, record: &SharedRecord) {
+        for slot in record.shared.samples.iter().filter(|slot| slot.state.load(Acquire) == READY) {
+            let tally = slot.tally.load(Relaxed);
+            if tally != 0 && !self.has_calls {
+                slot.state.store(FREE, Release);
+                continue;
+            }
+            let stack = self.unwind(slot);
+            let weight = slot.weight.load(Relaxed);
+            let time_ns = record.nanoseconds(slot.ticks.load(Relaxed));
+            let file = slot.file.load(Relaxed);
+            match tally {
+                0 => self.add_cpu(slot.thread.load(Relaxed) as pid_t, stack, weight),
+                tally::WAIT => self.waits.add_several(stack, weight, time_ns),
+                _ => self.files.entry(file).or_default().add_several(stack, weight, time_ns),
+            }
+            slot.state.store(FREE, Release);
+        }
+    }
+
+    fn add_cpu(&mut self, thread: pid_t, stack: u32, periods: u64) {
+        let time_ns = periods.saturating_mul(SAMPLED.as_nanos() as u64).cast_signed();
+        self.cpu.stacks.add_several(stack, periods, time_ns);
+        *self.cpu.threads.entry(thread).or_default() += time_ns;
+    }
+
+    fn unwind(&mut self, slot: &SampleSlot) -> u32 {
+        let process = slot.process.load(Relaxed) as pid_t;
+        let count = (slot.stack_bytes.load(Relaxed) as usize).min(STACK_BYTES);
+        let words = slot.stack.iter().take(count / 8);
+        let bytes: Vec<u8> = words.flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+        let link = Some(slot.link.load(Relaxed)).filter(|link| *link != 0);
+        let pc = slot.pc.load(Relaxed);
+        let copy = StackCopy { pc, sp: slot.sp.load(Relaxed), fp: slot.fp.load(Relaxed), link, bytes: &bytes };
+        if self.spaces.len() >= MAX_SPACES {
+            self.spaces.clear();
+        }
+        let space = self.spaces.entry((process, slot.generation.load(Relaxed))).or_default();
+        space.walk_copy(process, &copy, &mut self.shelf)
+    }
+}
