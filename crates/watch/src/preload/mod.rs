@@ -16,7 +16,7 @@ use crate::system::{self, Environment};
 use crate::trace::{End, Failure, Recorder, Seen, Wanted};
 use libc::pid_t;
 use record::{RecordTotals, SharedRecord};
-use samples::Samples;
+use samples::StackSamples;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Write};
@@ -50,7 +50,7 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
     let child = start_program(command, &record, &library).map_err(Failure::Program)?;
-    let samples = Samples::new(request.stacks);
+    let samples = StackSamples::new(request.stacks);
     let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples };
     hand_over(session.front);
     let status = session.serve(child).map_err(Failure::System)?;
@@ -87,7 +87,7 @@ struct RecordSession<'a> {
     /// Process to which signals go.
     front: pid_t,
     record: SharedRecord,
-    samples: Samples,
+    samples: StackSamples,
 }
 
 impl RecordSession<'_> {

@@ -7,7 +7,7 @@ use super::layout::{
     CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout, TAKEN,
     ThreadSlot, tally,
 };
-use super::samples::Samples;
+use super::samples::StackSamples;
 use crate::files::{File, Files, Kind, LIMITS, Transfers, WAIT_NS};
 use crate::locks::{Locks, Waits};
 use crate::stacks::{Shelf, Stacks};
@@ -234,8 +234,8 @@ impl SharedRecord {
     }
 
     /// Reads everything that is left.
-    pub(super) fn finish(mut self, samples: Samples) -> RecordTotals {
-        let Samples { shelf, cpu, files, waits, .. } = samples;
+    pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
+        let StackSamples { shelf, cpu, files, waits, .. } = samples;
         self.locks.stacks = waits;
         let processes: Vec<usize> = (0..MAX_PROCESSES).collect();
         self.collect_threads(&processes);

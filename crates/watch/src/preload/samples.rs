@@ -16,7 +16,7 @@ const MAX_SPACES: usize = 64;
 
 /// Stacks of calls and of time on processors.
 #[derive(Default)]
-pub(super) struct Samples {
+pub(super) struct StackSamples {
     pub(super) shelf: Shelf,
     pub(super) cpu: CpuTime,
     /// By index of the file.
@@ -28,10 +28,10 @@ pub(super) struct Samples {
     has_calls: bool,
 }
 
-impl Samples {
+impl StackSamples {
     /// Creates an empty set, for time on processors and, with `has_calls`, for calls.
-    pub(super) fn new(has_calls: bool) -> Samples {
-        Samples { has_calls, ..Samples::default() }
+    pub(super) fn new(has_calls: bool) -> StackSamples {
+        StackSamples { has_calls, ..StackSamples::default() }
     }
 
     /// Unwinds all samples that are ready.
