@@ -36,6 +36,7 @@ fn write(release: &Release) -> io::Result<()> {
     let pages = pages(release)?;
     for target in TARGETS {
         let program = build(target)?;
+        check_imports(&program)?;
         let folder = release.empty_folder(&format!("polyhaul-{VERSION}-{target}"))?;
         install(&program, &folder)?;
         copy_all(&pages, &folder)?;
@@ -68,23 +69,50 @@ pub(super) fn build_package(target: &str, args: &[&str]) -> io::Result<PathBuf> 
     command.args(["--profile", "dist", "--locked"]).args(args);
     let suffix = if target.ends_with("linux-gnu") { OLDEST_GLIBC } else { "" };
     command.arg("--target").arg(format!("{target}{suffix}"));
-    remap(&mut command);
+    let libraries = if target.ends_with("windows-gnu") { Some(static_libraries()?) } else { None };
+    set_flags(&mut command, libraries.as_deref());
     if !root::runs(&mut command) {
         return Err(io::Error::other(format!("{} was not built for {target}", args.join(" "))));
     }
     Ok(root::target().join(target).join("dist"))
 }
 
-/// Replaces the paths of this machine in programs, which would differ between machines.
-fn remap(command: &mut Command) {
+/// DLLs of MinGW, which Windows lacks.
+const MINGW_LIBRARIES: [&str; 3] = ["libstdc++-6.dll", "libgcc_s_seh-1.dll", "libwinpthread-1.dll"];
+
+/// Fails if a program needs a DLL of MinGW.
+fn check_imports(program: &Path) -> io::Result<()> {
+    let bytes = fs::read(program)?;
+    let needs = |name: &&&str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
+    match MINGW_LIBRARIES.iter().find(needs) {
+        Some(name) => Err(io::Error::other(format!("{} needs {name}", program.display()))),
+        None => Ok(()),
+    }
+}
+
+/// Creates a folder with the static C++ library of MinGW alone, so that the linker does not find the DLL first.
+fn static_libraries() -> io::Result<PathBuf> {
+    let name = "libstdc++.a";
+    let mut compiler = Command::new("x86_64-w64-mingw32-g++");
+    let path = root::output(compiler.arg(format!("-print-file-name={name}")));
+    let path = path.ok_or_else(|| io::Error::other("MinGW's C++ compiler is not installed"))?;
+    let folder = root::target().join("release-work/static");
+    fs::create_dir_all(&folder)?;
+    fs::copy(path.trim(), folder.join(name))?;
+    Ok(folder)
+}
+
+/// Replaces the paths of this machine in programs, which would differ between machines, and adds a folder of libraries.
+fn set_flags(command: &mut Command, libraries: Option<&Path>) {
     let home = std::env::var("CARGO_HOME").unwrap_or_else(|_| {
         let user = std::env::var("HOME").unwrap_or_default();
         format!("{user}/.cargo")
     });
-    let flags = [
+    let mut flags = vec![
         format!("--remap-path-prefix={}=polyhaul", root::root().display()),
         format!("--remap-path-prefix={home}=cargo"),
     ];
+    flags.extend(libraries.map(|folder| format!("-Lnative={}", folder.display())));
     command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
 }
 
