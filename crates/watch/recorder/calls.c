@@ -61,7 +61,7 @@ static struct timing timed(struct thread *thread, struct call *call, enum tally 
     uint64_t end = ticks();
     if (thread) {
         __atomic_store_n(&thread->call_start, 0, __ATOMIC_RELAXED);
-        if (tally == TALLY_READ || tally == TALLY_WRITE || tally == TALLY_SYNC || tally == TALLY_WAIT)
+        if (tally != TALLY_NONE && tally != TALLY_MAP && tally != TALLY_SLEEP)
             sample_call(call, tally, file, start, end - start);
     }
     return (struct timing){start, end > start ? end - start : 0};
@@ -72,7 +72,7 @@ static void transfer(struct thread *thread, struct call *call, enum tally tally)
     uint32_t file = file_of_descriptor((int)call->arguments[0], thread != NULL);
     long result;
     struct timing timing = timed(thread, call, tally, file, &result);
-    count_call(thread, tally, file, result, (uint64_t)result, timing.time);
+    count_call(thread, tally, file, result, tally == TALLY_SEEK ? 0 : (uint64_t)result, timing.time);
     set_result(call, result);
 }
 
@@ -221,6 +221,9 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         return CALL_MADE;
     case EFFECT_SYNC:
         transfer(thread, call, TALLY_SYNC);
+        return CALL_MADE;
+    case EFFECT_SEEK:
+        transfer(thread, call, TALLY_SEEK);
         return CALL_MADE;
     case EFFECT_COPY_FROM_1_TO_0:
         copy(thread, call, 1, 0);

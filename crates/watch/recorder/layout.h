@@ -60,6 +60,7 @@ enum effect {
     EFFECT_PROCESS_OPTION,
     EFFECT_SLEEP,
     EFFECT_SIGNAL_MASK,
+    EFFECT_SEEK,
 };
 
 /* Kinds of objects that descriptors refer to, in the order of src/files.rs. */
@@ -124,8 +125,9 @@ enum tally {
     TALLY_MAP,
     TALLY_SYNC,
     TALLY_UNRECORDED, /* Programs that were executed without a recorder. */
-    TALLY_WAIT, /* This and the next are never counted by file. */
+    TALLY_WAIT, /* This and the next one are never counted by file. */
     TALLY_SLEEP,
+    TALLY_SEEK,
 };
 
 /* Calls of one kind on one file. */

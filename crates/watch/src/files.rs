@@ -171,6 +171,10 @@ pub struct File {
     pub maps: u64,
     /// Total size of the mappings in bytes.
     pub mapped_bytes: u64,
+    /// Number of seeks, if they were recorded.
+    pub seeks: u64,
+    /// Time in seeks.
+    pub seek_ns: i64,
     /// Number of syncs.
     pub syncs: u64,
     /// Time in syncs.
@@ -245,7 +249,21 @@ impl File {
         let reads = Transfers::default();
         let writes = Transfers::default();
         let stacks = Stacks::default();
-        File { name, kind, opens: 0, open_ns: 0, reads, writes, maps: 0, mapped_bytes: 0, syncs: 0, sync_ns: 0, stacks }
+        File {
+            name,
+            kind,
+            opens: 0,
+            open_ns: 0,
+            reads,
+            writes,
+            maps: 0,
+            mapped_bytes: 0,
+            seeks: 0,
+            seek_ns: 0,
+            syncs: 0,
+            sync_ns: 0,
+            stacks,
+        }
     }
 
     /// Adds a call. `result` is `None` if the call will be restarted or never completes. `mapped_bytes` is the size of

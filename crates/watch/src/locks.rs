@@ -75,6 +75,11 @@ impl Locks {
         self.threads
     }
 
+    /// Waits of threads that ended.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = &Waits> {
+        self.threads.iter()
+    }
+
     /// Number and time of all waits.
     pub fn total(&self) -> (u64, i64) {
         let threads = self.threads.iter().chain([&self.others]);

@@ -6,11 +6,11 @@
 use crate::cached::Cached;
 use crate::files::{File, Kind, LIMITS, Transfers};
 use crate::locks::Waits;
-use crate::stacks::{Shelf, Stacks};
-use crate::symbols::Symbols;
+use crate::names::Names;
+use crate::stacks::Stacks;
 use crate::trace::{End, Recorder, Seen};
+use crate::verdict::{self, WatchVerdict};
 use serde::Serialize;
-use std::collections::HashMap;
 use std::path::Path;
 
 /// Maximum number of stacks reported per file, and for all lock waits.
@@ -25,6 +25,8 @@ const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 /// Everything that was observed during a run.
 #[derive(Serialize)]
 pub struct Watched {
+    /// What limited the run.
+    pub verdict: WatchVerdict,
     /// Program and arguments.
     pub program: Vec<String>,
     /// Exit code of the program; `null` if a signal ended it.
@@ -111,11 +113,15 @@ pub struct Row {
     pub maps: u64,
     /// Total size of the mappings in bytes.
     pub mapped_bytes: u64,
+    /// Number of seeks; tracing does not count them.
+    pub seeks: u64,
+    /// Seconds in seeks.
+    pub seek_seconds: f64,
     /// Number of syncs.
     pub syncs: u64,
     /// Seconds in syncs.
     pub sync_seconds: f64,
-    /// Seconds in opens, reads, writes and syncs.
+    /// Seconds in opens, reads, writes, seeks and syncs.
     pub seconds: f64,
     /// Estimated seconds if its reads and writes were made in calls of 64 KiB.
     pub buffered_seconds: f64,
@@ -200,17 +206,19 @@ pub struct Waiting {
 impl Watched {
     /// Summarizes observations, with at most `top` files and threads.
     pub fn new(program: Vec<String>, seen: Seen, cached: Cached, locks: bool, top: usize) -> Watched {
-        let mut names = Names { shelf: &seen.shelf, symbols: HashMap::new() };
+        let mut names = Names::new(&seen.shelf);
         let here = std::env::current_dir().ok();
         let row = |file| Row::new(file, &cached, here.as_deref());
         let (mut files, mut others): (Vec<_>, Vec<_>) =
             seen.files.list().iter().map(|file| (row(file), file)).partition(|(row, _)| is_listed(row.kind));
         let total = Sum::from_rows(files.iter().map(|(row, _)| row));
         let file_count = files.len() as u64;
+        let verdict = verdict::judge(&seen, &files, &mut names);
         let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
             rows.sort_by(|(left, _), (right, _)| worse(left, right));
             let rows = rows.drain(..).take(top);
-            rows.map(|(row, file)| Row { stacks: names.stacks(&file.stacks), ..row }).collect()
+            let mut stacks = |file: &File| if seen.has_stacks { list(&mut names, &file.stacks) } else { Vec::new() };
+            rows.map(|(row, file)| Row { stacks: stacks(file), ..row }).collect()
         };
         let used_others = others.iter().filter(|(row, _)| row.is_used()).count();
         let files = finish(&mut files);
@@ -219,7 +227,7 @@ impl Watched {
         let run_seconds = seen.run_ns as f64 / 1e9;
         let locks = locks.then(|| {
             let (waits, time_ns) = seen.locks.total();
-            let stacks = names.stacks(&seen.locks.stacks);
+            let stacks = if seen.has_stacks { list(&mut names, &seen.locks.stacks) } else { Vec::new() };
             let threads = seen.locks.sorted().into_iter().take(top);
             let threads = threads.map(|waits| Waiting::new(waits, run_seconds)).collect();
             Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
@@ -230,6 +238,7 @@ impl Watched {
         };
         let unrecorded = seen.unrecorded.into_iter().map(|(program, starts)| Unrecorded { program, starts });
         Watched {
+            verdict,
             program,
             exit_code,
             signal,
@@ -277,6 +286,7 @@ impl Row {
         let reads = Moved::new(&file.reads, cached);
         let writes = Moved::new(&file.writes, cached);
         let sync_seconds = seconds(file.sync_ns);
+        let seek_seconds = seconds(file.seek_ns);
         let below = here.and_then(|here| Path::new(&file.name).strip_prefix(here).ok());
         let short = below.map(|path| path.to_string_lossy().into_owned()).filter(|path| !path.is_empty());
         Row {
@@ -284,9 +294,11 @@ impl Row {
             opens: file.opens,
             maps: file.maps,
             mapped_bytes: file.mapped_bytes,
+            seeks: file.seeks,
+            seek_seconds,
             syncs: file.syncs,
             sync_seconds,
-            seconds: reads.seconds + writes.seconds + sync_seconds + seconds(file.open_ns),
+            seconds: reads.seconds + writes.seconds + seek_seconds + sync_seconds + seconds(file.open_ns),
             buffered_seconds: cached.buffered_seconds(file),
             reads,
             writes,
@@ -302,18 +314,22 @@ impl Row {
 
     /// Whether the file was never read, written, mapped or synced.
     pub fn is_opened_only(&self) -> bool {
-        self.reads.calls + self.writes.calls + self.maps + self.syncs == 0
+        self.reads.calls + self.writes.calls + self.seeks + self.maps + self.syncs == 0
     }
 
-    /// Seconds that buffering would save.
-    fn saved_seconds(&self) -> f64 {
-        (self.reads.seconds + self.writes.seconds - self.buffered_seconds).max(0.0)
+    /// Seconds that buffering would save. Buffered reads need hardly any seeks.
+    pub(crate) fn saved_seconds(&self) -> f64 {
+        (self.moving_seconds() - self.buffered_seconds).max(0.0)
+    }
+
+    fn moving_seconds(&self) -> f64 {
+        self.reads.seconds + self.writes.seconds + self.seek_seconds
     }
 
     /// Whether buffering is worthwhile.
     pub fn is_slow(&self) -> bool {
         let saved = self.saved_seconds();
-        saved > WORTH_SECONDS && saved > 0.5 * (self.reads.seconds + self.writes.seconds)
+        saved > WORTH_SECONDS && saved > 0.5 * self.moving_seconds()
     }
 }
 
@@ -357,35 +373,14 @@ impl Waiting {
     }
 }
 
+/// The slowest stacks, with names.
+fn list(names: &mut Names<'_>, stacks: &Stacks) -> Vec<Stack> {
+    let worst = stacks.sorted().into_iter().take(MAX_STACKS);
+    worst
+        .map(|(stack, calls, time_ns)| Stack { calls, seconds: seconds(time_ns), frames: names.frames(stack) })
+        .collect()
+}
+
 fn seconds(time_ns: i64) -> f64 {
     time_ns.max(0) as f64 / 1e9
-}
-
-/// Resolves frames to names.
-struct Names<'a> {
-    shelf: &'a Shelf,
-    symbols: HashMap<u32, Symbols>,
-}
-
-impl Names<'_> {
-    fn stacks(&mut self, stacks: &Stacks) -> Vec<Stack> {
-        let worst = stacks.sorted().into_iter().take(MAX_STACKS);
-        let stack = |(stack, calls, time_ns)| {
-            let frames = self.shelf.frames(stack).iter().map(|frame| self.frame(frame.module, frame.address)).collect();
-            Stack { calls, seconds: seconds(time_ns), frames }
-        };
-        worst.map(stack).collect()
-    }
-
-    /// Formats a frame: `libc.so.6 pread64+0x14`, or the address if there is no symbol.
-    fn frame(&mut self, module: u32, address: u64) -> String {
-        let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
-        let name = self.symbols.entry(module).or_insert_with(|| Symbols::from_file(path)).name(address);
-        let file = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
-        let file = if file.is_empty() { "?".into() } else { file };
-        match name {
-            Some((name, into)) => format!("{file} {name}+{into:#x}"),
-            None => format!("{file}+{address:#x}"),
-        }
-    }
 }

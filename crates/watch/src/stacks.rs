@@ -52,6 +52,11 @@ impl Stacks {
         others.0.iter().for_each(|(stack, (calls, time_ns))| self.add_several(*stack, *calls, *time_ns));
     }
 
+    /// Time of all stacks.
+    pub fn total_ns(&self) -> i64 {
+        self.0.values().map(|(_, time_ns)| time_ns).sum()
+    }
+
     /// Index, number of calls and time of each stack, longest time first.
     pub fn sorted(&self) -> Vec<(u32, u64, i64)> {
         let mut stacks: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();

@@ -3,6 +3,7 @@
 //! Only symbol tables are read, and only when the report is written. Functions in files without symbol tables are shown
 //! as addresses.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -33,15 +34,24 @@ impl Symbols {
     /// Name of the function at an address, and the offset of the address in the function.
     pub fn name(&self, address: u64) -> Option<(String, u64)> {
         let after = self.functions.partition_point(|(start, _, _)| *start <= address);
-        let (start, size, name) = self.functions.get(after.checked_sub(1)?)?;
+        let (start, size, _) = self.functions.get(after.checked_sub(1)?)?;
         let into = address - start;
         // Symbols of handwritten assembly often have no size.
         if *size > 0 && into >= *size || *size == 0 && into >= 1 << 16 {
             return None;
         }
-        let bytes = self.names.get(*name..)?;
+        // Of several names for a function, the public one has no underscores: `read` rather than `__read`.
+        let aliases = self.functions[..after].iter().rev().take_while(|(other, _, _)| other == start);
+        let names = aliases.filter_map(|(_, _, name)| self.text(*name));
+        let name = names.min_by_key(|name| name.bytes().take_while(|byte| *byte == b'_').count())?;
+        Some((name.into_owned(), into))
+    }
+
+    /// The name at an offset.
+    fn text(&self, offset: usize) -> Option<Cow<'_, str>> {
+        let bytes = self.names.get(offset..)?;
         let end = bytes.iter().position(|byte| *byte == 0)?;
-        Some((String::from_utf8_lossy(bytes.get(..end)?).into_owned(), into))
+        Some(String::from_utf8_lossy(bytes.get(..end)?))
     }
 
     fn read(path: &str) -> Option<Symbols> {

@@ -82,13 +82,24 @@ pub enum Recorder {
     Trace,
 }
 
-/// Time of threads on processors, from samples.
+/// Time of threads on processors, from samples: stacks by thread. The number of calls is that of samples.
 #[derive(Debug, Default)]
-pub struct CpuTime {
-    /// By stack; the number of calls is that of samples.
-    pub stacks: Stacks,
-    /// By thread, in nanoseconds.
-    pub threads: HashMap<pid_t, i64>,
+pub struct CpuTime(pub HashMap<pid_t, Stacks>);
+
+impl CpuTime {
+    /// Threads with their total, longest time first.
+    pub fn threads(&self) -> Vec<(pid_t, i64)> {
+        let mut threads: Vec<_> = self.0.iter().map(|(thread, stacks)| (*thread, stacks.total_ns())).collect();
+        threads.sort_by_key(|(thread, time_ns)| (std::cmp::Reverse(*time_ns), *thread));
+        threads
+    }
+
+    /// Stacks of all threads.
+    pub fn stacks(&self) -> Stacks {
+        let mut stacks = Stacks::default();
+        self.0.values().for_each(|others| stacks.append(others));
+        stacks
+    }
 }
 
 /// The observations of a run.
@@ -106,6 +117,8 @@ pub struct Seen {
     pub locks: Locks,
     /// Call stacks.
     pub shelf: Shelf,
+    /// Whether call stacks were requested. Recorders sample some in any case, for the verdict.
+    pub has_stacks: bool,
     /// Number of processes, including the first.
     pub processes: u64,
     /// Number of threads of all processes.
@@ -342,6 +355,7 @@ impl<'a> Tracer<'a> {
             files: self.files,
             locks: self.locks,
             shelf: self.shelf,
+            has_stacks: self.wanted.stacks,
             processes: self.processes,
             threads: self.thread_count,
             failed_opens: self.failed_opens,

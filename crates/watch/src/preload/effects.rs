@@ -20,11 +20,11 @@ const OTHERS: &[(c_long, u8)] = &[
     (libc::SYS_rt_sigaction, 22),
     (libc::SYS_seccomp, 23),
     (libc::SYS_prctl, 24),
-    (libc::SYS_rt_sigprocmask, SIGNAL_MASK),
+    (libc::SYS_rt_sigprocmask, 26),
+    (libc::SYS_lseek, 27),
 ];
 
 const SLEEP: u8 = 25;
-const SIGNAL_MASK: u8 = 26;
 
 /// Calls that sleep and that the kernel does not restart after a signal, or not always (`man 7 signal`).
 const SLEEPS: &[c_long] = &[

@@ -36,6 +36,7 @@ pub(super) mod tally {
     pub(in crate::preload) const SYNC: u32 = 5;
     pub(in crate::preload) const UNRECORDED: u32 = 6;
     pub(in crate::preload) const WAIT: u32 = 7;
+    pub(in crate::preload) const SEEK: u32 = 9;
 }
 
 /// Options of a record.

@@ -50,12 +50,12 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
     let child = start_program(command, &record, &library).map_err(Failure::Program)?;
-    let samples = StackSamples::new(request.stacks);
+    let samples = StackSamples::default();
     let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples };
     hand_over(session.front);
     let status = session.serve(child).map_err(Failure::System)?;
     let run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    Ok(session.finish(status, run_ns))
+    Ok(Seen { has_stacks: request.stacks, ..session.finish(status, run_ns) })
 }
 
 fn start_program(command: &[OsString], record: &SharedRecord, library: &File) -> io::Result<Child> {
@@ -142,6 +142,7 @@ impl RecordSession<'_> {
             files,
             locks,
             shelf,
+            has_stacks: false,
             cpu,
             processes: shared.processes.load(Relaxed).max(1),
             threads: shared.threads.load(Relaxed).max(1),

@@ -281,6 +281,10 @@ fn add_to(file: &mut File, tally: u32, transfers: &Transfers) {
             file.maps += transfers.calls;
             file.mapped_bytes += transfers.bytes;
         }
+        tally::SEEK => {
+            file.seeks += transfers.calls;
+            file.seek_ns += transfers.time_ns;
+        }
         tally::SYNC => {
             file.syncs += transfers.calls;
             file.sync_ns += transfers.time_ns;

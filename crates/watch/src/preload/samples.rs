@@ -24,24 +24,13 @@ pub(super) struct StackSamples {
     pub(super) waits: Stacks,
     /// Modules by process and number of the program in it.
     spaces: HashMap<(pid_t, u32), Space>,
-    /// Whether the stacks of calls are needed, too.
-    has_calls: bool,
 }
 
 impl StackSamples {
-    /// Creates an empty set, for time on processors and, with `has_calls`, for calls.
-    pub(super) fn new(has_calls: bool) -> StackSamples {
-        StackSamples { has_calls, ..StackSamples::default() }
-    }
-
     /// Unwinds all samples that are ready.
     pub(super) fn collect(&mut self, record: &SharedRecord) {
         for slot in record.shared.samples.iter().filter(|slot| slot.state.load(Acquire) == READY) {
             let tally = slot.tally.load(Relaxed);
-            if tally != 0 && !self.has_calls {
-                slot.state.store(FREE, Release);
-                continue;
-            }
             let stack = self.unwind(slot);
             let weight = slot.weight.load(Relaxed);
             let time_ns = record.nanoseconds(slot.ticks.load(Relaxed));
@@ -57,8 +46,7 @@ impl StackSamples {
 
     fn add_cpu(&mut self, thread: pid_t, stack: u32, periods: u64) {
         let time_ns = periods.saturating_mul(SAMPLED.as_nanos() as u64).cast_signed();
-        self.cpu.stacks.add_several(stack, periods, time_ns);
-        *self.cpu.threads.entry(thread).or_default() += time_ns;
+        self.cpu.0.entry(thread).or_default().add_several(stack, periods, time_ns);
     }
 
     fn unwind(&mut self, slot: &SampleSlot) -> u32 {

@@ -1,6 +1,7 @@
 //! Formats the report of `polyhaul watch` as text.
 
 use crate::human;
+use crate::watch::verdict;
 use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use polyhaul_watch::trace::Recorder;
 use std::fmt::Write;
@@ -19,7 +20,8 @@ const MAX_LETTERS: usize = 72;
 
 /// Formats the report.
 pub fn text(watched: &Watched) -> String {
-    let mut text = head(watched);
+    let mut text = verdict::sentence(&watched.verdict) + "\n";
+    text.push_str(&head(watched));
     let used: Vec<_> = watched.files.iter().filter(|row| row.is_used()).collect();
     if !used.is_empty() {
         text.push_str("\nfiles, slowest first\n");
@@ -108,6 +110,7 @@ fn file(row: &Row) -> String {
     parts.extend(moved(&row.reads, "read"));
     parts.extend(moved(&row.writes, "write"));
     parts.extend((row.maps > 0).then(|| format!("{} mapped", human::bytes(row.mapped_bytes))));
+    parts.extend((row.seeks > 0).then(|| human::plural(row.seeks, "seek")));
     parts.extend((row.syncs > 0).then(|| {
         let syncs = human::plural(row.syncs, "sync");
         format!("{syncs} ({})", human::seconds(row.sync_seconds))
@@ -261,6 +264,7 @@ mod tests {
             files,
             locks,
             shelf: Shelf::default(),
+            has_stacks: true,
             processes: 1,
             threads: 2,
             failed_opens: 3,
@@ -280,6 +284,7 @@ mod tests {
     fn the_report_says_what_is_slow() {
         let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true, 2);
         let expected = "\
+393,216 reads of 3 bytes of /x/texture.tga: reading 64 KiB at a time would save 9.04 s of 10.00 s
 watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
   3 files, 393,237 reads (2.5 MB), 1 write (0 B), 1 sync, 3 failed opens; 9.05 s in calls
   watching took about 1.20 s of that (786,500 stops); call times do not include it

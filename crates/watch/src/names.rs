@@ -1,0 +1,83 @@
+//! Names the functions of stacks.
+//!
+//! `symbols` reads symbol tables; here, names are made readable: C++ (Itanium ABI) and Rust names are demangled, and
+//! hashes and parameters are left out.
+
+use crate::stacks::{Frame, Shelf};
+use crate::symbols::Symbols;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Resolves frames to names.
+pub(crate) struct Names<'a> {
+    shelf: &'a Shelf,
+    symbols: HashMap<u32, Symbols>,
+    functions: HashMap<Frame, Option<(String, u64)>>,
+}
+
+impl<'a> Names<'a> {
+    /// Names frames of these stacks.
+    pub(crate) fn new(shelf: &'a Shelf) -> Names<'a> {
+        Names { shelf, symbols: HashMap::new(), functions: HashMap::new() }
+    }
+
+    /// The stacks.
+    pub(crate) fn shelf(&self) -> &'a Shelf {
+        self.shelf
+    }
+
+    /// Formats the frames of a stack, innermost first.
+    pub(crate) fn frames(&mut self, stack: u32) -> Vec<String> {
+        let shelf = self.shelf;
+        shelf.frames(stack).iter().map(|frame| self.frame(*frame)).collect()
+    }
+
+    /// Formats a frame: `libc.so.6 pread64+0x14`, or the address if there is no symbol.
+    fn frame(&mut self, frame: Frame) -> String {
+        let module = self.module(frame.module);
+        match self.function(frame) {
+            Some((name, into)) => format!("{module} {name}+{into:#x}"),
+            None => format!("{module}+{:#x}", frame.address),
+        }
+    }
+
+    /// Name of the file of a module.
+    pub(crate) fn module(&self, module: u32) -> String {
+        let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
+        let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
+        if name.is_empty() { "?".into() } else { name.into_owned() }
+    }
+
+    /// Name of the function at a frame, and the offset of the frame in it.
+    pub(crate) fn function(&mut self, frame: Frame) -> Option<(String, u64)> {
+        if let Some(name) = self.functions.get(&frame) {
+            return name.clone();
+        }
+        let path = self.shelf.modules.get(frame.module as usize).map_or("", String::as_str);
+        let symbols = self.symbols.entry(frame.module).or_insert_with(|| Symbols::from_file(path));
+        let name = symbols.name(frame.address).map(|(name, into)| (readable(&name), into));
+        self.functions.insert(frame, name.clone());
+        name
+    }
+}
+
+/// Demangles a name.
+fn readable(name: &str) -> String {
+    if let Ok(demangled) = rustc_demangle::try_demangle(name) {
+        return format!("{demangled:#}");
+    }
+    let symbol = cpp_demangle::Symbol::new(name).ok();
+    let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
+    symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok()).unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_readable() {
+        let names = ["fread", "_ZN7Texture4loadERKSsi", "_ZN3std2io4Read9read_byte17h0123456789abcdefE", "_Zx"];
+        assert_eq!(names.map(readable), ["fread", "Texture::load", "std::io::Read::read_byte", "_Zx"]);
+    }
+}

@@ -1,0 +1,280 @@
+//! Says what limited a run: the cause that explains the largest part of its time, if one does.
+//!
+//! Judges from sums alone: times of calls, samples of stacks, waits. The rules are plain thresholds, listed below, so
+//! that a reader of the report can check them. `report` has the tables; the command words the sentence.
+
+use crate::files::File;
+use crate::locks::Locks;
+use crate::names::Names;
+use crate::report::Row;
+use crate::stacks::{Frame, Shelf, Stacks};
+use crate::trace::{CpuTime, Seen};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A cause is named if it explains at least this part of the run.
+const MIN_SHARE: f64 = 0.3;
+
+/// Runs that are shorter have no verdict: starting a program takes a good part of them.
+const MIN_SECONDS: f64 = 0.05;
+
+/// A function is named if it takes at least this part of the time on processors.
+const MIN_FUNCTION_SHARE: f64 = 0.5;
+
+/// Threads that wait for less than this part of the run are not counted as waiting.
+const MIN_WAIT_SHARE: f64 = 0.2;
+
+/// Functions that wait for other reasons than a lock.
+const OTHER_WAITS: [&str; 6] = ["cond_", "condvar", "join", "sem_", "barrier", "park"];
+
+/// Functions that wait for locks.
+const LOCKS: [&str; 4] = ["mutex_lock", "rwlock", "lock_slow", "lock_contended"];
+
+/// Functions that wait for the locks of the allocator.
+const ALLOCATORS: [&str; 6] = ["malloc", "free", "calloc", "realloc", "operator new", "operator delete"];
+
+/// Modules whose functions are not named as callers.
+const SYSTEM_MODULES: [&str; 6] = ["libc.so", "libc-", "ld-", "libpthread", "libstdc++", "libgcc_s"];
+
+/// What limited a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "cause", rename_all = "snake_case")]
+pub enum WatchVerdict {
+    /// Many small reads or writes of one file.
+    SmallCalls {
+        /// The file.
+        file: String,
+        /// Whether most of them are writes.
+        is_writing: bool,
+        /// Number of calls.
+        calls: u64,
+        /// Mean size of a call in bytes.
+        bytes_per_call: f64,
+        /// Seconds that calls of 64 KiB would save.
+        saved_seconds: f64,
+        /// Seconds of the run.
+        of_seconds: f64,
+        /// Function of the program that makes most of the calls.
+        caller: Option<String>,
+    },
+    /// Threads that wait for the same kind of lock.
+    Lock {
+        /// Number of threads that wait.
+        waiting_threads: u64,
+        /// Number of all threads.
+        threads: u64,
+        /// Function that takes the lock.
+        function: String,
+        /// Part of the run for which they wait, on average.
+        share: f64,
+    },
+    /// Waits for a disk.
+    Disk {
+        /// Whether it is written to.
+        is_writing: bool,
+        /// Bytes that were transferred.
+        bytes: u64,
+        /// Seconds in calls that waited.
+        seconds: f64,
+        /// Part of the run.
+        share: f64,
+    },
+    /// Computation, on one thread or on several.
+    Computing {
+        /// The innermost function that takes most of the time, if one does.
+        function: Option<String>,
+        /// Function of the program that calls it.
+        caller: Option<String>,
+        /// Part of the time on processors that it takes; all of it if no function is named.
+        share: f64,
+        /// Mean number of processors in use.
+        processors: f64,
+        /// Number of all threads.
+        threads: u64,
+        /// Seconds in reads and writes.
+        transfer_seconds: f64,
+    },
+    /// Nothing stands out.
+    Unclear,
+}
+
+/// Judges a run, given its regular files.
+pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -> WatchVerdict {
+    let run = Run { seconds: seen.run_ns as f64 / 1e9, threads: seen.threads };
+    if run.seconds < MIN_SECONDS {
+        return WatchVerdict::Unclear;
+    }
+    small_calls(&run, rows, names)
+        .or_else(|| lock(&run, &seen.locks, names))
+        .or_else(|| disk(&run, &seen.cpu, rows))
+        .or_else(|| computing(&run, &seen.cpu, rows, names))
+        .unwrap_or(WatchVerdict::Unclear)
+}
+
+struct Run {
+    seconds: f64,
+    threads: u64,
+}
+
+fn small_calls(run: &Run, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
+    let slow = rows.iter().filter(|(row, _)| row.is_slow());
+    let (row, file) = slow.max_by(|(a, _), (b, _)| a.saved_seconds().total_cmp(&b.saved_seconds()))?;
+    if row.saved_seconds() < MIN_SHARE * run.seconds {
+        return None;
+    }
+    let is_writing = row.writes.calls > row.reads.calls;
+    let moved = if is_writing { &row.writes } else { &row.reads };
+    Some(WatchVerdict::SmallCalls {
+        file: row.file.clone(),
+        is_writing,
+        calls: moved.calls,
+        bytes_per_call: moved.usual_bytes.map_or(moved.bytes as f64 / moved.calls as f64, |bytes| bytes as f64),
+        saved_seconds: row.saved_seconds(),
+        of_seconds: run.seconds,
+        caller: caller(&heaviest(&file.stacks, names.shelf()), names),
+    })
+}
+
+/// The frames of the stack with the longest time.
+fn heaviest(stacks: &Stacks, shelf: &Shelf) -> Vec<Frame> {
+    stacks.sorted().first().map_or_else(Vec::new, |(stack, _, _)| shelf.frames(*stack).to_vec())
+}
+
+/// The innermost function with a name that is not part of a system library.
+fn caller(frames: &[Frame], names: &mut Names<'_>) -> Option<String> {
+    frames.iter().find_map(|frame| {
+        let module = names.module(frame.module);
+        let is_system = module.starts_with('[') || SYSTEM_MODULES.iter().any(|name| module.starts_with(name));
+        if is_system { None } else { names.function(*frame).map(|(name, _)| name) }
+    })
+}
+
+fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict> {
+    let mut waited_ns = 0;
+    let mut longest: Option<(i64, String)> = None;
+    for (stack, _, time_ns) in locks.stacks.sorted() {
+        let frames = names.shelf().frames(stack).to_vec();
+        let functions = frames.iter().filter_map(|frame| names.function(*frame));
+        let functions: Vec<String> = functions.map(|(name, _)| name).collect();
+        let Some(function) = locked(&functions) else { continue };
+        waited_ns += time_ns;
+        if longest.as_ref().is_none_or(|(longest_ns, _)| time_ns > *longest_ns) {
+            longest = Some((time_ns, function.to_owned()));
+        }
+    }
+    let is_waiting = |time_ns: i64| time_ns as f64 / 1e9 >= MIN_WAIT_SHARE * run.seconds;
+    let waiting_threads = locks.waits().filter(|waits| is_waiting(waits.time_ns)).count() as u64;
+    let share = waited_ns as f64 / 1e9 / (run.seconds * waiting_threads.max(1) as f64);
+    let (_, function) = longest?;
+    let verdict = WatchVerdict::Lock { waiting_threads, threads: run.threads, function, share: share.min(1.0) };
+    (waiting_threads > 1 && share >= MIN_SHARE).then_some(verdict)
+}
+
+/// The function of a stack, innermost first, that waits for a lock.
+fn locked(functions: &[String]) -> Option<&String> {
+    let has = |function: &String, parts: &[&str]| parts.iter().any(|part| function.contains(part));
+    if functions.iter().any(|function| has(function, &OTHER_WAITS)) {
+        return None;
+    }
+    let is_allocator = |function: &&String| ALLOCATORS.contains(&function.as_str());
+    functions.iter().find(is_allocator).or_else(|| functions.iter().find(|function| has(function, &LOCKS)))
+}
+
+fn disk(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)]) -> Option<WatchVerdict> {
+    let sum = |of: fn(&Row) -> f64| rows.iter().map(|(row, _)| of(row)).sum::<f64>();
+    let reading = sum(|row| row.reads.waited_seconds);
+    let writing = sum(|row| row.writes.waited_seconds + row.sync_seconds);
+    let is_writing = writing > reading;
+    // Copies from and to the page cache take long without any wait, but then they use a processor.
+    let busiest_ns = cpu.threads().first().map_or(0, |(_, time_ns)| *time_ns);
+    let seconds = reading.max(writing).min(run.seconds - busiest_ns as f64 / 1e9);
+    let bytes = rows.iter().map(|(row, _)| if is_writing { row.writes.bytes } else { row.reads.bytes }).sum();
+    let share = seconds / run.seconds;
+    (share >= MIN_SHARE).then_some(WatchVerdict::Disk { is_writing, bytes, seconds, share: share.min(1.0) })
+}
+
+fn computing(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
+    let stacks = cpu.stacks();
+    let total_ns = stacks.total_ns();
+    let processors = total_ns as f64 / 1e9 / run.seconds;
+    if processors < MIN_SHARE.max(0.5) {
+        return None;
+    }
+    let dominant = dominant(&stacks, total_ns, names);
+    Some(WatchVerdict::Computing {
+        share: dominant.as_ref().map_or(1.0, |dominant| dominant.share),
+        caller: dominant.as_ref().and_then(|dominant| dominant.caller.clone()),
+        function: dominant.map(|dominant| dominant.function),
+        processors,
+        threads: run.threads,
+        transfer_seconds: rows.iter().map(|(row, _)| row.reads.seconds + row.writes.seconds).sum(),
+    })
+}
+
+/// A function that takes most of the time, with those that it calls.
+struct Dominant {
+    function: String,
+    caller: Option<String>,
+    share: f64,
+}
+
+/// The innermost function that takes most of the time.
+fn dominant(stacks: &Stacks, total_ns: i64, names: &mut Names<'_>) -> Option<Dominant> {
+    /// Time of a function, and the sum of its distances from the innermost frame, weighted by time.
+    #[derive(Default)]
+    struct Inclusive {
+        time_ns: i64,
+        distance_ns: f64,
+    }
+    let mut functions: BTreeMap<String, Inclusive> = BTreeMap::new();
+    for (stack, _, time_ns) in stacks.sorted() {
+        let frames = names.shelf().frames(stack).to_vec();
+        let mut counted: Vec<String> = Vec::new();
+        for (distance, frame) in frames.iter().enumerate() {
+            let Some((name, _)) = names.function(*frame) else { continue };
+            if counted.contains(&name) {
+                continue;
+            }
+            let inclusive = functions.entry(name.clone()).or_default();
+            inclusive.time_ns += time_ns;
+            inclusive.distance_ns += distance as f64 * time_ns as f64;
+            counted.push(name);
+        }
+    }
+    let is_dominant = |inclusive: &Inclusive| inclusive.time_ns as f64 >= MIN_FUNCTION_SHARE * total_ns as f64;
+    let distance = |inclusive: &Inclusive| inclusive.distance_ns / inclusive.time_ns as f64;
+    let candidates = functions.into_iter().filter(|(_, inclusive)| is_dominant(inclusive));
+    let (function, inclusive) = candidates.min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))?;
+    let share = inclusive.time_ns as f64 / total_ns as f64;
+    let caller = caller_of(&function, stacks, names);
+    Some(Dominant { function, caller, share })
+}
+
+/// The function of the program that calls another one in the stack with the longest time.
+fn caller_of(function: &str, stacks: &Stacks, names: &mut Names<'_>) -> Option<String> {
+    stacks.sorted().into_iter().find_map(|(stack, _, _)| {
+        let frames = names.shelf().frames(stack).to_vec();
+        let is_function = |frame: &Frame| names.function(*frame).is_some_and(|(name, _)| name == function);
+        let position = frames.iter().rposition(is_function)?;
+        caller(&frames[position + 1..], names)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn functions(names: &[&str]) -> Vec<String> {
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn waits_for_locks_are_told_from_other_waits() {
+        let lock = |names: &[&str]| locked(&functions(names)).cloned();
+        assert_eq!(lock(&["pthread_mutex_lock", "free", "work"]), Some("free".into()));
+        assert!(lock(&["std::sys::sync::mutex::futex::Mutex::lock_contended", "work"]).is_some());
+        assert_eq!(lock(&["pthread_cond_wait", "pthread_mutex_lock"]), None);
+        assert_eq!(lock(&["pthread_join", "main"]), None);
+        assert_eq!(lock(&["work", "main"]), None);
+    }
+}
