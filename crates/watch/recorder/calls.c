@@ -117,23 +117,19 @@ static void map_file(struct thread *thread, struct call *call)
     set_result(call, result);
 }
 
-/* Effects of close_range(2): give the process a table of its own; close on `exec`. */
-#define RANGE_UNSHARES 2
+/* Flag of close_range(2): close when a program is executed. */
 #define RANGE_AT_EXEC 4
 
 static void close_files(struct thread *thread, struct call *call, enum effect effect)
 {
-    uint32_t first = (uint32_t)call->arguments[0];
-    uint32_t last = first;
-    if (effect == EFFECT_REPLACE)
-        first = last = (uint32_t)call->arguments[1];
-    if (effect == EFFECT_CLOSE_RANGE)
-        last = call->arguments[2] & RANGE_AT_EXEC ? 0 : (uint32_t)call->arguments[1];
-    if (thread && (effect != EFFECT_CLOSE_RANGE || last))
+    uint32_t first = (uint32_t)call->arguments[effect == EFFECT_REPLACE];
+    uint32_t last = effect == EFFECT_CLOSE_RANGE ? (uint32_t)call->arguments[1] : first;
+    int is_closing = thread && !(effect == EFFECT_CLOSE_RANGE && call->arguments[2] & RANGE_AT_EXEC);
+    if (is_closing)
         forget_descriptors(first, last);
     long result = make(call);
     /* Another thread may have used the old file until the call. */
-    if (thread && effect == EFFECT_REPLACE)
+    if (is_closing && effect == EFFECT_REPLACE)
         forget_descriptors(first, last);
     set_result(call, result);
 }

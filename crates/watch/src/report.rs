@@ -41,6 +41,8 @@ pub struct Watched {
     pub unrecorded: Vec<Unrecorded>,
     /// Number of calls, files, threads or processes for which the record had no room.
     pub lost: u64,
+    /// Number of places in code whose calls are not recorded.
+    pub missed_sites: u64,
     /// Number of processes.
     pub processes: u64,
     /// Number of threads of all processes.
@@ -246,6 +248,7 @@ impl Watched {
             recorder: seen.recorder,
             unrecorded: unrecorded.collect(),
             lost: seen.lost,
+            missed_sites: seen.missed_sites,
             processes: seen.processes,
             threads_seen: seen.threads,
             watch_seconds: seen.cost_ns as f64 / 1e9,

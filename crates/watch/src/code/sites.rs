@@ -57,8 +57,11 @@ pub fn find(elf: &Elf) -> Sites {
 /// Plans the replacement of all system call instructions in a module.
 #[cfg(target_arch = "x86_64")]
 pub fn find(elf: &Elf) -> Sites {
-    let Some(functions) = elf.functions() else { return Sites::default() };
     let mut sites = Sites::default();
+    let Some(functions) = elf.functions() else {
+        sites.missed = elf.code().map(super::x86_sites::count_pairs).sum();
+        return sites;
+    };
     for segment in elf.code() {
         let end = segment.address + segment.bytes.len() as u64;
         let first = functions.partition_point(|function| function.start < segment.address);

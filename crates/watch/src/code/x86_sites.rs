@@ -33,6 +33,11 @@ pub(super) struct ModuleCode<'a> {
     padding: Vec<Range<usize>>,
 }
 
+/// Number of byte pairs that look like system calls.
+pub(super) fn count_pairs(segment: &ElfSegment) -> u32 {
+    memchr::memmem::find_iter(&segment.bytes, &SYSTEM_CALL).count() as u32
+}
+
 /// An instruction with its offset.
 type Placed = (usize, Instruction);
 

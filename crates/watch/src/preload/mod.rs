@@ -34,6 +34,9 @@ static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.so")
 /// Time between two looks at the record.
 const PERIOD: Duration = Duration::from_millis(10);
 
+/// Number of looks after which a process that has not begun is given up: it was killed before.
+const MAX_WAITS: u32 = 100;
+
 /// Number of such looks between checks for processes that were killed.
 const CHECKED: u32 = 10;
 
@@ -55,7 +58,13 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     hand_over(session.front);
     let status = session.serve(child).map_err(Failure::System)?;
     let run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    Ok(Seen { has_stacks: request.stacks, ..session.finish(status, run_ns) })
+    let mut seen = session.finish(status, run_ns);
+    seen.has_stacks = request.stacks;
+    if seen.processes == 0 {
+        let program = command.first().map_or(String::new(), |program| program.to_string_lossy().into_owned());
+        seen.unrecorded.push((program, 1));
+    }
+    Ok(seen)
 }
 
 fn start_program(command: &[OsString], record: &SharedRecord, library: &File) -> io::Result<Child> {
@@ -96,6 +105,7 @@ impl RecordSession<'_> {
         let root = child.id() as pid_t;
         let ended = self.wait_for(child);
         let mut status = None;
+        let mut waits = 0;
         for round in 0u32.. {
             let bell = self.record.shared.bell.load(Relaxed);
             modules::answer(&self.record.shared);
@@ -106,10 +116,15 @@ impl RecordSession<'_> {
             let alive = self.record.collect(status.is_some() || round % CHECKED == 0);
             if let Some(status) = status {
                 let others: Vec<pid_t> = alive.into_iter().filter(|process| *process != root).collect();
-                let Some(next) = others.iter().min() else { return Ok(status) };
-                if *next != 0 && !others.contains(&self.front) {
-                    self.front = *next;
-                    (self.hand_over)(*next);
+                let next = others.iter().filter(|process| **process != 0).min();
+                match next {
+                    None if others.is_empty() || waits == MAX_WAITS => return Ok(status),
+                    None => waits += 1,
+                    Some(_) if others.contains(&self.front) => {}
+                    Some(next) => {
+                        self.front = *next;
+                        (self.hand_over)(*next);
+                    }
                 }
             }
             system::wait_for_change(&self.record.shared.bell, bell, PERIOD);
@@ -144,8 +159,8 @@ impl RecordSession<'_> {
             shelf,
             has_stacks: false,
             cpu,
-            processes: shared.processes.load(Relaxed).max(1),
-            threads: shared.threads.load(Relaxed).max(1),
+            processes: shared.processes.load(Relaxed),
+            threads: shared.threads.load(Relaxed),
             failed_opens: shared.failed_opens.load(Relaxed),
             has_queues: shared.has_queues.load(Relaxed) != 0,
             stops: 0,

@@ -79,7 +79,12 @@ fn recorder(watched: &Watched) -> String {
         let _ = writeln!(text, "  not included: {}{times}, which cannot be recorded", human::safe(&program.program));
     }
     if watched.lost > 0 {
-        let _ = writeln!(text, "  not included: {}, for lack of room", human::plural(watched.lost, "call"));
+        let lost = human::count(watched.lost);
+        let _ = writeln!(text, "  not included: {lost} calls, files or processes, for lack of room");
+    }
+    if watched.missed_sites > 0 {
+        let places = human::plural(watched.missed_sites, "place");
+        let _ = writeln!(text, "  not included: calls from {places} in code that cannot be replaced");
     }
     text
 }
@@ -339,7 +344,7 @@ locks and other threads: waited 5.00 s in 40 waits
         let text = text(&Watched::new(Vec::new(), seen, CACHED, false, 0));
         let expected = "  not included: /bin/static, which cannot be recorded\n  \
                         not included: ./old (3 times), which cannot be recorded\n  \
-                        not included: 2 calls, for lack of room\n";
+                        not included: 2 calls, files or processes, for lack of room\n";
         assert!(text.contains(expected) && !text.contains("watching took"), "{text}");
     }
 
