@@ -154,7 +154,7 @@ static void sleep_in_call(struct thread *thread, struct call *call)
     set_result(call, result);
 }
 
-/* A child with memory of its own returns here, like its parent. */
+/* A child with separate memory returns here, like its parent. */
 static void fork_process(struct call *call)
 {
     uint32_t index = reserve_process(0);
@@ -168,8 +168,8 @@ static void fork_process(struct call *call)
     set_result(call, result);
 }
 
-/* Threads begin on a stack of their own, and a child that borrows memory uses this stack, so the program makes these
- * calls itself. */
+/* Threads start on another stack, and a child that borrows memory uses this one, so the program makes these calls
+ * itself. */
 static long clone_process(struct thread *thread, struct call *call, enum effect effect)
 {
     uint64_t flags = (uint64_t)call->arguments[0];
@@ -195,11 +195,15 @@ static long clone_process(struct thread *thread, struct call *call, enum effect 
 static void restrict_calls(struct thread *thread, struct call *call, int is_filter)
 {
     uint32_t before = is_restricted;
-    if (is_filter && thread)
+    if (is_filter && thread && !before) {
         is_restricted = 1;
+        stop_all_sampling();
+    }
     long result = make(call);
-    if (is_filter && thread && is_error(result))
+    if (is_filter && thread && is_error(result)) {
         is_restricted = before;
+        start_sampling();
+    }
     set_result(call, result);
 }
 

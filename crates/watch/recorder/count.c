@@ -1,7 +1,7 @@
 /* Counts calls by file and kind.
  *
- * A thread counts in a few counts of its own, without atomic instructions, and adds them to the common counts when
- * another file takes their place. A signal handler that interrupts this counts in the common ones. */
+ * A thread uses a few counts in its own slot, without atomic instructions. When another file needs their place, they are
+ * added to the common counts. A signal handler that interrupts this uses the common counts. */
 
 #include "recorder.h"
 
@@ -102,7 +102,7 @@ void add_own_counts(struct thread *thread)
     }
 }
 
-/* Results of calls that the kernel restarts after a signal never arrive here: it restarts them by itself. */
+/* If the kernel restarts a call after a signal, only its final result arrives here. */
 static void add_call(struct count *count, long result, uint64_t bytes, uint64_t ticks)
 {
     count->calls++;

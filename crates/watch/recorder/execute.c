@@ -208,7 +208,7 @@ static size_t length(const char *text)
     return size;
 }
 
-/* Size of the variables: pointers, then the text of the recorder's own. */
+/* Size of the variables: pointers, then the text of the recorder's variables. */
 static size_t variables_size(const char **old, unsigned count)
 {
     size_t size = (count + 3) * sizeof(char *) + sizeof(PRELOAD) + sizeof(recorder_path) + sizeof(WATCH) +
@@ -282,7 +282,7 @@ static long execute_recorded(struct call *call, int index, const char **old, uns
 static long execute_recorded_as(struct thread *thread, struct call *call, int index, const char **environment,
                                 unsigned count)
 {
-    /* A child that borrows memory becomes a process of its own. */
+    /* A child that borrows memory becomes a separate process. */
     uint32_t reserved = thread ? NO_PROCESS : reserve_process((int32_t)SYSTEM1(SYS_GETPID, 0));
     long result = execute_recorded(call, index, environment, count, thread ? process_index : reserved);
     release_process(reserved);

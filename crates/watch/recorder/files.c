@@ -1,11 +1,11 @@
 /* Resolves descriptors to the names of their files.
  *
  * A descriptor is resolved on first use and forgotten before it is closed, so its origin does not matter: opened,
- * inherited, duplicated or received. Each process remembers its own descriptors; names are common to all. */
+ * inherited, duplicated or received. Each process caches its own descriptors; names are shared by all. */
 
 #include "recorder.h"
 
-/* Descriptors that are remembered; higher ones are resolved at each call. */
+/* Number of cached descriptors; higher ones are resolved at each call. */
 #define MAX_DESCRIPTORS 65536
 
 /* Longest name. The buffer is on the stack of the program, which may be small. */

@@ -1,7 +1,8 @@
-/* The memory that recorders and the command share, which src/record/layout.rs repeats for Rust.
+/* The memory that recorders and the command share, which src/preload/layout.rs repeats for Rust.
  *
- * One memory file, mapped by all recorded processes. Counts only grow; a slot of a thread or process belongs to it until
- * the command has read what it left. All tables have a fixed size: what finds no room is counted in `lost`. */
+ * One memory file, mapped by all recorded processes. Counts only grow. The slot of a thread or process is freed by the
+ * command, after it has read the slot of an ended one. All tables have a fixed size; entries without room are counted
+ * in `lost`. */
 
 #ifndef POLYHAUL_LAYOUT_H
 #define POLYHAUL_LAYOUT_H
@@ -24,14 +25,14 @@
 /* Bytes of a stack that a sample copies. */
 #define STACK_BYTES 16384
 
-/* Counts that a thread keeps of its own before it adds them to the common ones. */
+/* Number of counts in each thread's slot, which are added to the common counts later. */
 #define OWN_COUNTS 8
 
 /* Classes of call sizes, and sizes that are counted exactly. */
 #define SIZE_CLASSES 11
 #define EXACT_SIZES 4
 
-/* What a system call does. src/filter.rs assigns them to numbers. */
+/* Effects of system calls. src/preload/effects.rs assigns them to numbers. */
 enum effect {
     EFFECT_NONE,
     EFFECT_OPEN,
@@ -162,10 +163,12 @@ struct thread {
     uint32_t generation; /* Of its process, when it began. */
     char name[16];       /* Set when it ends, like `cpu_ns`. */
     uint64_t cpu_ns;
+    uint32_t timer; /* Of its samples, plus one. */
+    uint32_t unused;
     struct count counts[OWN_COUNTS];
 };
 
-/* Where a thread was: after some time on a processor, or at a call. */
+/* The position of a thread, after some time on a processor or at a call. */
 struct sample {
     uint32_t state;
     int32_t process;
@@ -231,8 +234,8 @@ struct record {
 /* Option: read the time from the system, because the counter of the processor is not reliable. */
 #define OPTION_CLOCK 2u
 
-_Static_assert(sizeof(struct count) == 208, "src/record/layout.rs has the same size");
-_Static_assert(sizeof(struct thread) == 1760, "src/record/layout.rs has the same size");
+_Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct thread) == 1768, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

@@ -1,6 +1,6 @@
-/* What the parts of the recorder know of each other.
+/* Declarations that the parts of the recorder share.
  *
- * `start.c` begins in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
+ * `start.c` starts in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
  * `polyhaul_call` in `calls.c`. `files.c` resolves descriptors, `count.c` counts, `slots.c` holds threads and processes,
  * `execute.c` passes the recorder on to programs, `sample.c` takes samples of stacks, `signals.c` keeps signal handlers of
  * C libraries working. No part
@@ -30,7 +30,7 @@ struct call {
 #endif
 };
 
-/* What a thread remembers. */
+/* State of a thread. */
 struct local {
     struct thread *thread;
     /* The innermost call in progress. */
@@ -40,8 +40,6 @@ struct local {
     /* Memory for the variables of programs to execute. */
     const char **scratch;
     size_t scratch_size;
-    /* The timer that samples this thread, plus one. */
-    uint32_t timer;
     /* Samples of calls: calls and their time since the last one, and when the next one is due. */
     uint64_t unsampled_calls;
     uint64_t unsampled_ticks;
@@ -61,7 +59,7 @@ enum { R8, R9, R10, R11, R12, R13, R14, R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, 
 
 extern HIDDEN struct record *record;
 extern HIDDEN uint8_t polyhaul_effects[MAX_CALLS];
-/* Whether the kernel refuses some calls, so that the recorder makes none of its own. */
+/* Whether the kernel refuses some calls, so that the recorder makes no further ones. */
 extern HIDDEN uint32_t is_restricted;
 extern HIDDEN __thread struct local local __attribute__((tls_model("initial-exec")));
 
@@ -113,12 +111,13 @@ int restore_registers(uint64_t *registers) HIDDEN;
 void take_sampling_signal(void) HIDDEN;
 void start_sampling(void) HIDDEN;
 void stop_sampling(void) HIDDEN;
+void stop_all_sampling(void) HIDDEN;
 void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t start, uint64_t time) HIDDEN;
 long set_signal_mask(struct call *call) HIDDEN;
 long set_sample_handler(struct call *call) HIDDEN;
 void polyhaul_signal_return(void) HIDDEN;
 
-/* A number that grows with time: of the processor, or in nanoseconds. */
+/* The time: the counter of the processor, or nanoseconds. */
 static inline uint64_t ticks(void)
 {
     if (record->options & OPTION_CLOCK) {

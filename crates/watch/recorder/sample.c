@@ -1,7 +1,8 @@
 /* Takes samples of stacks: of threads on a processor, by a timer of each thread, and of calls.
  *
  * A sample is a copy of registers and stack; the command unwinds it. The timer counts the time of its thread on a
- * processor, so threads that wait are never interrupted. A call that the signal interrupts nevertheless is made again. */
+ * processor, so waiting threads are never interrupted. If the signal interrupts a call nevertheless, the call is made
+ * again. */
 
 #include "recorder.h"
 
@@ -52,7 +53,7 @@ static void restart_call(uint64_t *registers)
     }
 }
 
-/* What the program set for the signal: it must not notice that the recorder uses it, too. */
+/* The program's own action for the signal. The program must not notice that the recorder uses the signal, too. */
 static struct signal_action program_action;
 
 long set_sample_handler(struct call *call)
@@ -69,7 +70,7 @@ long set_sample_handler(struct call *call)
     return 0;
 }
 
-/* Does what the program wants with a signal that does not come from a timer of the recorder's. */
+/* Handles a signal that does not come from the recorder's timer as the program wants. */
 static void pass_on(int signal, void *information, void *context)
 {
     struct signal_action standard = {0};
@@ -136,15 +137,31 @@ void start_sampling(void)
     struct timespec_of_kernel period = {0, (int64_t)record->sample_ns};
     struct timer_setting setting = {period, period};
     SYSTEM4(SYS_TIMER_SETTIME, timer, 0, &setting, NULL);
-    local.timer = (uint32_t)timer + 1;
+    local.thread->timer = (uint32_t)timer + 1;
 }
 
 /* A signal that is due arrives before this returns. */
+static void stop(struct thread *thread)
+{
+    uint32_t timer = __atomic_exchange_n(&thread->timer, 0, __ATOMIC_RELAXED);
+    if (timer)
+        SYSTEM1(SYS_TIMER_DELETE, timer - 1);
+}
+
 void stop_sampling(void)
 {
-    if (local.timer && !is_restricted)
-        SYSTEM1(SYS_TIMER_DELETE, local.timer - 1);
-    local.timer = 0;
+    if (local.thread && !is_restricted)
+        stop(local.thread);
+}
+
+/* Filters may forbid the return from the handler. */
+void stop_all_sampling(void)
+{
+    for (uint32_t index = 0; index < MAX_THREADS; index++) {
+        struct thread *thread = &record->thread[index];
+        if (thread->timer && thread->state == SLOT_READY && thread->process == process_index)
+            stop(thread);
+    }
 }
 
 static void program_registers(uint64_t *registers, const struct call *call)

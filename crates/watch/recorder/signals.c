@@ -1,7 +1,8 @@
 /* Keeps signal handlers of C libraries working, which cancel threads.
  *
- * Their handlers look whether the interrupted instruction is a certain system call, or unwind the stack from there. A
- * call of the recorder's would hide it, so the handler gets the registers that the program had at its own instruction.
+ * Their handlers check whether the interrupted instruction is a certain system call, or unwind the stack from it. In a
+ * recorded program, the interrupted instruction is in the recorder, so the handler gets the registers that the program
+ * had at its own instruction.
  * glibc uses signal 32 (`sigcancel_handler`), musl 33 (`cancel_handler`). */
 
 #include "recorder.h"

@@ -1,7 +1,7 @@
 /* The slots of threads and processes in the record.
  *
- * A slot is taken by the thread or process itself, and freed by the command once it has read what the slot holds. A child
- * that borrows the memory of its parent (vfork) has no slot: it is told apart by its number. */
+ * A thread or process takes a slot itself, and the command frees it after reading it. A child that borrows the memory of
+ * its parent (vfork) has no slot; its thread ID distinguishes it. */
 
 #include "recorder.h"
 
@@ -133,7 +133,6 @@ void begin_process(uint32_t index)
 void continue_as_child(uint32_t index)
 {
     local.thread = NULL;
-    local.timer = 0; /* Timers are not inherited. */
     begin_process(index);
     begin_thread();
 }

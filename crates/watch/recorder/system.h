@@ -1,4 +1,4 @@
-/* System calls of the recorder's own, their numbers and constants.
+/* The system calls that the recorder makes, with their numbers and constants.
  *
  * The recorder uses no C library, so that it fits programs of any. Numbers are those of asm/unistd.h, structures those
  * of the kernel's headers. */

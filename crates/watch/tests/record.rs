@@ -55,8 +55,10 @@ fn record(case: &str) -> Option<Seen> {
     let status = Command::new(&parts[0]).args(&parts[1..]).status().unwrap();
     let end = status.signal().map_or_else(|| End::Code(status.code().unwrap()), End::Signal);
     // A daemon outlives its parent.
-    while fs::metadata(&output).unwrap().len() == 0 {
-        std::thread::sleep(Duration::from_millis(1));
+    for _ in 0..10_000 {
+        if fs::metadata(&output).unwrap().len() == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
     let plain = Ran { text: fs::read_to_string(&output).unwrap(), end };
     let request = Wanted { all: true, stacks: false, locks: true };

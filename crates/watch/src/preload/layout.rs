@@ -27,7 +27,7 @@ pub(super) const TAKEN: u32 = 1;
 pub(super) const READY: u32 = 2;
 pub(super) const ENDED: u32 = 3;
 
-/// What is counted for a file.
+/// Effects that are counted for each file, and states of threads.
 pub(super) mod tally {
     pub(in crate::preload) const OPEN: u32 = 1;
     pub(in crate::preload) const READ: u32 = 2;
@@ -121,6 +121,8 @@ pub(super) struct ThreadSlot {
     pub(super) generation: AtomicU32,
     pub(super) name: [AtomicU8; 16],
     pub(super) cpu_ns: AtomicU64,
+    timer: AtomicU32,
+    unused: AtomicU32,
     pub(super) counts: [CountSlot; OWN_COUNTS],
 }
 
@@ -186,5 +188,5 @@ pub(super) struct RecordLayout {
 }
 
 // The sizes that `recorder/layout.h` asserts.
-const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1760);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_700_296);
+const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1768);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_733_064);
