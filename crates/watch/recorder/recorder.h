@@ -121,6 +121,8 @@ void polyhaul_signal_return(void) HIDDEN;
 static inline uint64_t ticks(void)
 {
     if (record->options & OPTION_CLOCK) {
+        if (is_restricted)
+            return 0;
         struct timespec_of_kernel now = {0, 0};
         SYSTEM2(SYS_CLOCK_GETTIME, 1, &now);
         return (uint64_t)now.seconds * 1000000000u + (uint64_t)now.nanoseconds;

@@ -247,7 +247,7 @@ pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
 
 /// Waits until a word in shared memory changes from `value`, or for this time.
 pub fn wait_for_change(word: &AtomicU32, value: u32, time: Duration) {
-    let time = libc::timespec { tv_sec: time.as_secs() as libc::time_t, tv_nsec: time.subsec_nanos().into() };
+    let time = libc::timespec { tv_sec: time.as_secs().cast_signed(), tv_nsec: time.subsec_nanos().into() };
     // SAFETY: `word` and `time` live through the call, which reads them.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const time) };
 }

@@ -58,8 +58,7 @@ impl SharedRecord {
     /// Creates an empty record.
     pub(super) fn new(effects: &[u8], has_all: bool) -> io::Result<SharedRecord> {
         let shared: Arc<Shared<RecordLayout>> = Arc::new(Shared::new(c"polyhaul-record")?);
-        let source = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-        let has_counter = source.is_ok_and(|source| COUNTERS.contains(&source.trim()));
+        let has_counter = has_counter();
         let options = if has_all { OPTION_ALL } else { 0 } | if has_counter { 0 } else { OPTION_CLOCK };
         shared.options.store(options, Relaxed);
         shared.size_limits.iter().zip(LIMITS).for_each(|(slot, limit)| slot.store(limit, Relaxed));
@@ -248,6 +247,15 @@ impl SharedRecord {
         self.add_stacks(files);
         let unrecorded = self.unrecorded.into_iter().collect();
         RecordTotals { files: self.files, locks: self.locks, unrecorded, shelf, cpu, shared: self.shared }
+    }
+}
+
+/// Whether the counter of the processor can be used as a clock.
+fn has_counter() -> bool {
+    match std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
+        Ok(source) => COUNTERS.contains(&source.trim()),
+        // Containers may lack /sys.
+        Err(_) => std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" nonstop_tsc ")),
     }
 }
 
