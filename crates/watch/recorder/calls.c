@@ -294,9 +294,14 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
 
 long polyhaul_call(struct call *call)
 {
+    struct thread *thread = this_thread();
+    enum effect effect = polyhaul_effects[call->number];
+    /* A child that borrows memory may never return, so it leaves the state of its parent alone. */
+    if (local.thread && !thread)
+        return dispatch(NULL, call, effect);
     struct call *outer = local.call;
     local.call = call;
-    long result = dispatch(this_thread(), call, polyhaul_effects[call->number]);
+    long result = dispatch(thread, call, effect);
     local.call = outer;
     return result;
 }

@@ -247,7 +247,7 @@ static void patch_line(const char *line, struct first *first)
         patch_module(&mapping, first->start);
 }
 
-void patch_modules(void)
+static void patch_all(void)
 {
     char text[2048];
     struct first first = {0, 0, 0};
@@ -282,4 +282,16 @@ void patch_modules(void)
         held -= start;
     }
     SYSTEM1(SYS_CLOSE, descriptor);
+}
+
+/* The process whose thread patches. A child does not inherit that thread. */
+static uint32_t patching_process;
+
+void patch_modules(void)
+{
+    uint32_t process = process_index + 1;
+    while (__atomic_exchange_n(&patching_process, process, __ATOMIC_ACQUIRE) == process)
+        SYSTEM1(SYS_SCHED_YIELD, 0);
+    patch_all();
+    __atomic_store_n(&patching_process, 0, __ATOMIC_RELEASE);
 }

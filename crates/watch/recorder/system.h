@@ -13,6 +13,7 @@
 #define SYS_READ 0
 #define SYS_CLOSE 3
 #define SYS_FSTAT 5
+#define SYS_SCHED_YIELD 24
 #define SYS_MMAP 9
 #define SYS_PREAD 17
 #define SYS_MPROTECT 10
@@ -35,6 +36,7 @@
 #define SYS_READ 63
 #define SYS_CLOSE 57
 #define SYS_FSTAT 80
+#define SYS_SCHED_YIELD 124
 #define SYS_MMAP 222
 #define SYS_PREAD 67
 #define SYS_MPROTECT 226

@@ -17,6 +17,12 @@ const SHORT_JUMP_BYTES: usize = 2;
 /// Maximum distance of a short jump.
 const MAX_SHORT: i64 = 127;
 
+/// Size of code without unwind information up to which it is searched.
+const MAX_GAP: usize = 1 << 20;
+
+/// Size of a code segment up to which all of its branches are collected.
+const MAX_DECODED: usize = 16 << 20;
+
 /// Maximum number of instructions before or after a call that move.
 const MAX_MOVED: usize = 4;
 
@@ -51,7 +57,11 @@ impl<'a> ModuleCode<'a> {
             let next = functions.get(index + 1).map_or(segment.bytes.len(), |next| offset(next.start));
             if next > end {
                 let is_padding = x86::is_padding(code.bytes(end..next));
-                if is_padding { &mut code.padding } else { &mut code.functions }.push(end..next);
+                if is_padding {
+                    code.padding.push(end..next);
+                } else if next - end <= MAX_GAP {
+                    code.functions.push(end..next);
+                }
             }
         }
         code
@@ -70,7 +80,8 @@ impl<'a> ModuleCode<'a> {
                 None => crowded.push((function, call)),
             }
         }
-        if crowded.is_empty() {
+        if crowded.is_empty() || self.segment.bytes.len() > MAX_DECODED {
+            sites.missed += crowded.len() as u32;
             return;
         }
         let targets = self.targets();
@@ -122,24 +133,28 @@ impl<'a> ModuleCode<'a> {
     /// The instructions of a function, up to the first invalid one.
     fn decoded(&self, function: &Range<usize>) -> Vec<Placed> {
         let mut instructions = Vec::new();
-        let mut at = function.start;
-        while at < function.end {
-            let Some(instruction) = x86::decode(self.bytes(at..function.end)) else { break };
-            instructions.push((at, instruction));
+        self.decode(function, |placed| instructions.push(placed));
+        instructions
+    }
+
+    fn decode(&self, function: &Range<usize>, mut each: impl FnMut(Placed)) {
+        let code = self.bytes(function.clone());
+        let mut at = 0;
+        while let Some(instruction) = code.get(at..).and_then(x86::decode) {
+            each((function.start + at, instruction));
             at += instruction.length;
         }
-        instructions
     }
 
     /// Offsets to which direct branches of this segment lead.
     fn targets(&self) -> Targets {
         let mut targets = Targets(vec![0; self.segment.bytes.len() / 64 + 1]);
         for function in &self.functions {
-            for (at, instruction) in self.decoded(function) {
+            self.decode(function, |(at, instruction)| {
                 if let Flow::Branch(distance) = instruction.flow {
                     targets.add((at + instruction.length).wrapping_add_signed(distance as isize));
                 }
-            }
+            });
         }
         targets
     }
