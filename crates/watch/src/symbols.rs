@@ -40,10 +40,10 @@ impl Symbols {
         if *size > 0 && into >= *size || *size == 0 && into >= 1 << 16 {
             return None;
         }
-        // Of several names for a function, the public one has no underscores: `read` rather than `__read`.
+        // Of several names for a function, the public one has no underscores and is short: `read` rather than `__read`, `free` rather than `cfree`.
         let aliases = self.functions[..after].iter().rev().take_while(|(other, _, _)| other == start);
         let names = aliases.filter_map(|(_, _, name)| self.text(*name));
-        let name = names.min_by_key(|name| name.bytes().take_while(|byte| *byte == b'_').count())?;
+        let name = names.min_by_key(|name| (name.bytes().take_while(|byte| *byte == b'_').count(), name.len()))?;
         Some((name.into_owned(), into))
     }
 
@@ -125,6 +125,9 @@ mod tests {
         assert_eq!((name(15), name(24), name(1 << 20)), (None, None, None));
         assert_eq!((name(16), name(23)), (Some(("one".into(), 0)), Some(("one".into(), 7))));
         assert_eq!(name(40), Some(("two".into(), 8)));
+        let names = b"\0__free\0cfree\0free\0".to_vec();
+        let symbols = Symbols { functions: vec![(16, 8, 1), (16, 8, 8), (16, 8, 14)], names };
+        assert_eq!(symbols.name(17), Some(("free".into(), 1)));
     }
 
     #[test]

@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 /// A cause is named if it explains at least this part of the run.
 const MIN_SHARE: f64 = 0.3;
 
+/// Locks are named if threads wait for them for at least this part of the run, on average. Threads that wait for a lock
+/// also wait for processors afterwards.
+const MIN_LOCK_SHARE: f64 = 0.2;
+
 /// Runs that are shorter have no verdict: starting a program takes a good part of them.
 const MIN_SECONDS: f64 = 0.05;
 
@@ -167,7 +171,7 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
     let share = waited_ns as f64 / 1e9 / (run.seconds * waiting_threads.max(1) as f64);
     let (_, function) = longest?;
     let verdict = WatchVerdict::Lock { waiting_threads, threads: run.threads, function, share: share.min(1.0) };
-    (waiting_threads > 1 && share >= MIN_SHARE).then_some(verdict)
+    (waiting_threads > 1 && share >= MIN_LOCK_SHARE).then_some(verdict)
 }
 
 /// The function of a stack, innermost first, that waits for a lock.
