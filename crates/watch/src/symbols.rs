@@ -40,7 +40,8 @@ impl Symbols {
         if *size > 0 && into >= *size || *size == 0 && into >= 1 << 16 {
             return None;
         }
-        // Of several names for a function, the public one has no underscores and is short: `read` rather than `__read`, `free` rather than `cfree`.
+        // Of several names for a function, the public one has no underscores and is short: `read` rather than
+        // `__read`, `free` rather than `cfree`.
         let aliases = self.functions[..after].iter().rev().take_while(|(other, _, _)| other == start);
         let names = aliases.filter_map(|(_, _, name)| self.text(*name));
         let name = names.min_by_key(|name| (name.bytes().take_while(|byte| *byte == b'_').count(), name.len()))?;
