@@ -161,8 +161,9 @@ struct thread {
     uint64_t wait_ticks;
     uint32_t is_counting;
     uint32_t generation; /* Of its process, when it began. */
-    char name[16];       /* Set when it ends, like `cpu_ns`. */
+    char name[16];       /* Set when it ends, like the next two. */
     uint64_t cpu_ns;
+    uint64_t delay_ns; /* For which it could have run, but had no processor. */
     uint32_t timer; /* Of its samples, plus one. */
     uint32_t unused;
     struct count counts[OWN_COUNTS];
@@ -235,7 +236,7 @@ struct record {
 #define OPTION_CLOCK 2u
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
-_Static_assert(sizeof(struct thread) == 1768, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct thread) == 1776, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

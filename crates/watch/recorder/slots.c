@@ -71,6 +71,24 @@ struct thread *this_thread(void)
     return thread;
 }
 
+/* The second number of `schedstat`: the time for which this thread could have run, but had no processor. */
+static uint64_t scheduling_delay(void)
+{
+    char text[64];
+    uint64_t delay = 0;
+    long descriptor = SYSTEM3(SYS_OPENAT, AT_FDCWD, "/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+    if (is_error(descriptor))
+        return 0;
+    long size = SYSTEM3(SYS_READ, descriptor, text, sizeof(text));
+    SYSTEM1(SYS_CLOSE, descriptor);
+    long at = 0;
+    while (at < size && text[at] != ' ')
+        at++;
+    for (at++; at < size && text[at] >= '0' && text[at] <= '9'; at++)
+        delay = delay * 10 + (uint64_t)(text[at] - '0');
+    return delay;
+}
+
 void end_thread(void)
 {
     struct thread *thread = local.thread;
@@ -84,6 +102,7 @@ void end_thread(void)
         SYSTEM2(SYS_PRCTL, PR_GET_NAME, thread->name);
         SYSTEM2(SYS_CLOCK_GETTIME, CLOCK_THREAD_CPUTIME_ID, &time);
         thread->cpu_ns = (uint64_t)time.seconds * 1000000000u + (uint64_t)time.nanoseconds;
+        thread->delay_ns = scheduling_delay();
     }
     thread->end = ticks();
     __atomic_store_n(&thread->state, SLOT_ENDED, __ATOMIC_RELEASE);

@@ -82,14 +82,19 @@ pub enum Recorder {
     Trace,
 }
 
-/// Time of threads on processors, from samples: stacks by thread. The number of calls is that of samples.
+/// Time of threads on processors.
 #[derive(Debug, Default)]
-pub struct CpuTime(pub HashMap<pid_t, Stacks>);
+pub struct CpuTime {
+    /// Stacks by thread; the number of calls is that of samples.
+    pub samples: HashMap<pid_t, Stacks>,
+    /// Nanoseconds for which a thread could have run, but had no processor.
+    pub delays: HashMap<pid_t, i64>,
+}
 
 impl CpuTime {
-    /// Threads with their total, longest time first.
+    /// Threads with their time on processors, longest first.
     pub fn threads(&self) -> Vec<(pid_t, i64)> {
-        let mut threads: Vec<_> = self.0.iter().map(|(thread, stacks)| (*thread, stacks.total_ns())).collect();
+        let mut threads: Vec<_> = self.samples.iter().map(|(thread, stacks)| (*thread, stacks.total_ns())).collect();
         threads.sort_by_key(|(thread, time_ns)| (std::cmp::Reverse(*time_ns), *thread));
         threads
     }
@@ -97,7 +102,7 @@ impl CpuTime {
     /// Stacks of all threads.
     pub fn stacks(&self) -> Stacks {
         let mut stacks = Stacks::default();
-        self.0.values().for_each(|others| stacks.append(others));
+        self.samples.values().for_each(|others| stacks.append(others));
         stacks
     }
 }

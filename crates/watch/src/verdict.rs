@@ -22,6 +22,14 @@ const MIN_LOCK_SHARE: f64 = 0.2;
 /// Runs that are shorter have no verdict: starting a program takes a good part of them.
 const MIN_SECONDS: f64 = 0.05;
 
+/// A run computes if it uses at least this number of processors on average, while it may run.
+const MIN_COMPUTING: f64 = 0.5;
+
+/// Other programs are named if the busiest thread has no processor for at least this part of the run, unless the
+/// program itself uses most processors.
+const MIN_CROWDED_SHARE: f64 = 0.5;
+const MAX_OWN_SHARE: f64 = 0.7;
+
 /// A function is named if it takes at least this part of the time on processors.
 const MIN_FUNCTION_SHARE: f64 = 0.5;
 
@@ -98,15 +106,23 @@ pub enum WatchVerdict {
         /// Seconds in reads and writes.
         transfer_seconds: f64,
     },
+    /// Threads that could run but had no processor, since other programs used them.
+    Crowded {
+        /// Part of the run, for the busiest thread.
+        share: f64,
+    },
     /// Nothing stands out.
     Unclear,
 }
 
 /// Judges a run, given its regular files.
 pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -> WatchVerdict {
-    let run = Run { seconds: seen.run_ns as f64 / 1e9, threads: seen.threads };
+    let run = Run::new(seen);
     if run.seconds < MIN_SECONDS {
         return WatchVerdict::Unclear;
+    }
+    if run.delay_share() >= MIN_CROWDED_SHARE && run.processors < MAX_OWN_SHARE * run.cores {
+        return WatchVerdict::Crowded { share: run.delay_share() };
     }
     small_calls(&run, rows, names)
         .or_else(|| lock(&run, &seen.locks, names))
@@ -117,13 +133,40 @@ pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -
 
 struct Run {
     seconds: f64,
+    /// Seconds without those in which the busiest thread could have run but had no processor.
+    active_seconds: f64,
     threads: u64,
+    /// Mean number of processors in use.
+    processors: f64,
+    /// Number of processors of the machine.
+    cores: f64,
+}
+
+impl Run {
+    fn new(seen: &Seen) -> Run {
+        let seconds = seen.run_ns as f64 / 1e9;
+        let busiest = seen.cpu.threads().first().and_then(|(thread, _)| seen.cpu.delays.get(thread));
+        let delay_seconds = busiest.map_or(0.0, |delay_ns| *delay_ns as f64 / 1e9);
+        let cpu_seconds = seen.cpu.stacks().total_ns() as f64 / 1e9;
+        Run {
+            seconds,
+            // Never 0, since shares are relative to it.
+            active_seconds: (seconds - delay_seconds).max(0.001 * seconds),
+            threads: seen.threads,
+            processors: cpu_seconds / seconds,
+            cores: std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64),
+        }
+    }
+
+    fn delay_share(&self) -> f64 {
+        1.0 - self.active_seconds / self.seconds
+    }
 }
 
 fn small_calls(run: &Run, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
     let slow = rows.iter().filter(|(row, _)| row.is_slow());
     let (row, file) = slow.max_by(|(a, _), (b, _)| a.saved_seconds().total_cmp(&b.saved_seconds()))?;
-    if row.saved_seconds() < MIN_SHARE * run.seconds {
+    if row.saved_seconds() < MIN_SHARE * run.active_seconds {
         return None;
     }
     let is_writing = row.writes.calls > row.reads.calls;
@@ -166,9 +209,9 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
             longest = Some((time_ns, function.to_owned()));
         }
     }
-    let is_waiting = |time_ns: i64| time_ns as f64 / 1e9 >= MIN_WAIT_SHARE * run.seconds;
+    let is_waiting = |time_ns: i64| time_ns as f64 / 1e9 >= MIN_WAIT_SHARE * run.active_seconds;
     let waiting_threads = locks.waits().filter(|waits| is_waiting(waits.time_ns)).count() as u64;
-    let share = waited_ns as f64 / 1e9 / (run.seconds * waiting_threads.max(1) as f64);
+    let share = waited_ns as f64 / 1e9 / (run.active_seconds * waiting_threads.max(1) as f64);
     let (_, function) = longest?;
     let verdict = WatchVerdict::Lock { waiting_threads, threads: run.threads, function, share: share.min(1.0) };
     (waiting_threads > 1 && share >= MIN_LOCK_SHARE).then_some(verdict)
@@ -191,17 +234,17 @@ fn disk(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)]) -> Option<WatchVerdict>
     let is_writing = writing > reading;
     // Copies from and to the page cache take long without any wait, but then they use a processor.
     let busiest_ns = cpu.threads().first().map_or(0, |(_, time_ns)| *time_ns);
-    let seconds = reading.max(writing).min(run.seconds - busiest_ns as f64 / 1e9);
+    let seconds = reading.max(writing).min(run.active_seconds - busiest_ns as f64 / 1e9);
     let bytes = rows.iter().map(|(row, _)| if is_writing { row.writes.bytes } else { row.reads.bytes }).sum();
-    let share = seconds / run.seconds;
+    let share = seconds / run.active_seconds;
     (share >= MIN_SHARE).then_some(WatchVerdict::Disk { is_writing, bytes, seconds, share: share.min(1.0) })
 }
 
 fn computing(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
     let stacks = cpu.stacks();
     let total_ns = stacks.total_ns();
-    let processors = total_ns as f64 / 1e9 / run.seconds;
-    if processors < MIN_SHARE.max(0.5) {
+    let processors = total_ns as f64 / 1e9 / run.active_seconds;
+    if processors < MIN_COMPUTING {
         return None;
     }
     let dominant = dominant(&stacks, total_ns, names);
@@ -267,6 +310,84 @@ fn caller_of(function: &str, stacks: &Stacks, names: &mut Names<'_>) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cached::Cached;
+    use crate::files::Files;
+    use crate::filter::Call;
+    use crate::report::Watched;
+    use crate::trace::{End, Recorder};
+    use libc::pid_t;
+
+    /// A run of 10 s with one thread.
+    fn seen() -> Seen {
+        Seen {
+            recorder: Recorder::Preload,
+            end: End::Code(0),
+            run_ns: 10_000_000_000,
+            files: Files::new(false),
+            locks: Locks::default(),
+            shelf: Shelf::default(),
+            has_stacks: false,
+            processes: 1,
+            threads: 1,
+            failed_opens: 0,
+            has_queues: false,
+            stops: 0,
+            cost_ns: 0,
+            cpu: CpuTime::default(),
+            unrecorded: Vec::new(),
+            lost: 0,
+            missed_sites: 0,
+        }
+    }
+
+    fn verdict(seen: Seen) -> WatchVerdict {
+        let cached = Cached { bytes_per_second: 1e9, call_ns: 100.0 };
+        Watched::new(Vec::new(), seen, cached, true, 10).verdict
+    }
+
+    fn compute(seen: &mut Seen, thread: pid_t, time_ns: i64) {
+        seen.cpu.samples.entry(thread).or_default().add(0, time_ns);
+    }
+
+    #[test]
+    fn small_calls_come_first() {
+        let mut seen = seen();
+        let file = seen.files.plain_file("part.tga").unwrap();
+        (0..400_000).for_each(|_| file.add(Call::Read, Some(3), 0, 20_000));
+        compute(&mut seen, 1, 9_000_000_000);
+        let WatchVerdict::SmallCalls { file, calls, saved_seconds, .. } = verdict(seen) else { panic!() };
+        assert_eq!((file.as_str(), calls), ("part.tga", 400_000));
+        assert!((7.9..8.0).contains(&saved_seconds), "{saved_seconds}");
+    }
+
+    #[test]
+    fn waits_for_files_are_those_without_a_processor() {
+        let read = |cpu_ns| {
+            let mut seen = seen();
+            let file = seen.files.plain_file("a").unwrap();
+            (0..10).for_each(|_| file.add(Call::Read, Some(1 << 27), 0, 800_000_000));
+            compute(&mut seen, 1, cpu_ns);
+            verdict(seen)
+        };
+        assert!(matches!(read(1_000_000_000), WatchVerdict::Disk { is_writing: false, bytes: 1_342_177_280, .. }));
+        assert!(matches!(read(9_000_000_000), WatchVerdict::Computing { function: None, .. }));
+    }
+
+    #[test]
+    fn other_programs_are_named_if_they_take_the_processors() {
+        let mut seen = seen();
+        compute(&mut seen, 1, 2_000_000);
+        seen.cpu.delays.insert(1, 6_000_000_000);
+        assert_eq!(verdict(seen), WatchVerdict::Crowded { share: 0.6 });
+    }
+
+    #[test]
+    fn short_and_idle_runs_have_no_cause() {
+        let mut short = seen();
+        short.run_ns = 1_000_000;
+        compute(&mut short, 1, 1_000_000);
+        assert_eq!([verdict(short), verdict(seen())], [WatchVerdict::Unclear, WatchVerdict::Unclear]);
+    }
 
     fn functions(names: &[&str]) -> Vec<String> {
         names.iter().map(ToString::to_string).collect()

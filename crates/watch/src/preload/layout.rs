@@ -121,6 +121,7 @@ pub(super) struct ThreadSlot {
     pub(super) generation: AtomicU32,
     pub(super) name: [AtomicU8; 16],
     pub(super) cpu_ns: AtomicU64,
+    pub(super) delay_ns: AtomicU64,
     timer: AtomicU32,
     unused: AtomicU32,
     pub(super) counts: [CountSlot; OWN_COUNTS],
@@ -188,5 +189,5 @@ pub(super) struct RecordLayout {
 }
 
 // The sizes that `recorder/layout.h` asserts.
-const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1768);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_733_064);
+const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1776);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_765_832);

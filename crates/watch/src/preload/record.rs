@@ -42,6 +42,8 @@ pub(super) struct SharedRecord {
     locks: Locks,
     /// Programs that were executed without a recorder, by name.
     unrecorded: BTreeMap<String, u64>,
+    /// Scheduling delay by thread.
+    delays: HashMap<pid_t, i64>,
 }
 
 /// Everything that was recorded.
@@ -67,8 +69,16 @@ impl SharedRecord {
         let start_ticks = system::ticks();
         let files = Files::new(has_all);
         let locks = Locks::default();
-        let record =
-            SharedRecord { shared, start, start_ticks, has_counter, files, locks, unrecorded: BTreeMap::new() };
+        let record = SharedRecord {
+            shared,
+            start,
+            start_ticks,
+            has_counter,
+            files,
+            locks,
+            unrecorded: BTreeMap::new(),
+            delays: HashMap::new(),
+        };
         while start.elapsed() < MEASURED {
             std::hint::spin_loop();
         }
@@ -149,10 +159,12 @@ impl SharedRecord {
             time_ns: self.nanoseconds(thread.wait_ticks.load(Relaxed)),
         };
         let pending_ns = self.pending_ns(thread);
+        let delay_ns = thread.delay_ns.load(Relaxed).cast_signed();
         if thread.tally.load(Relaxed) == tally::WAIT {
             waits.time_ns += pending_ns;
         }
         let id = waits.thread;
+        *self.delays.entry(id).or_default() += delay_ns;
         self.locks.keep(id, waits);
         let own_counts = if planted("record-own") { 0 } else { self.shared.thread[index].counts.len() };
         for slot in 0..own_counts {
@@ -234,7 +246,7 @@ impl SharedRecord {
 
     /// Reads everything that is left.
     pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
-        let StackSamples { shelf, cpu, files, waits, .. } = samples;
+        let StackSamples { shelf, mut cpu, files, waits, .. } = samples;
         self.locks.stacks = waits;
         let processes: Vec<usize> = (0..MAX_PROCESSES).collect();
         self.collect_threads(&processes);
@@ -245,6 +257,7 @@ impl SharedRecord {
             }
         }
         self.add_stacks(files);
+        cpu.delays = self.delays;
         let unrecorded = self.unrecorded.into_iter().collect();
         RecordTotals { files: self.files, locks: self.locks, unrecorded, shelf, cpu, shared: self.shared }
     }

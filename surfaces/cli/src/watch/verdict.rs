@@ -32,6 +32,9 @@ pub fn sentence(verdict: &WatchVerdict) -> String {
             format!("{} of the time waiting for files: {word} {moved} takes {seconds}", percent(*share))
         }
         WatchVerdict::Computing { .. } => computing(verdict),
+        WatchVerdict::Crowded { share } => {
+            format!("{} of the time waiting for a processor: other programs use them", percent(*share))
+        }
         WatchVerdict::Unclear => "no single cause stands out".into(),
     }
 }
