@@ -1,7 +1,7 @@
 /* Where replaced system call instructions lead.
  *
  * A detour (`patch.c`) calls `polyhaul_entry` with the registers of the system call. Calls without an effect are made
- * at once; for others, the registers are saved as `struct call` and `polyhaul_call` decides. All registers but those
+ * at once; for others, the registers are saved as `struct call`, and `polyhaul_call` decides. All registers except those
  * that the kernel changes are as before when the program continues; vector registers are never touched. */
 
 #if defined(__x86_64__)
@@ -108,6 +108,110 @@ polyhaul_signal_return:
     syscall
     .size polyhaul_signal_return, . - polyhaul_signal_return
 
+#elif defined(__aarch64__)
+
+    .text
+    .globl polyhaul_entry
+    .hidden polyhaul_entry
+    .type polyhaul_entry, %function
+    .p2align 6
+polyhaul_entry:
+    .cfi_startproc
+    sub sp, sp, #256
+    .cfi_adjust_cfa_offset 256
+    stp x19, x20, [sp]
+    stp x21, x22, [sp, #16]
+    stp x23, x24, [sp, #32]
+    stp x25, x26, [sp, #48]
+    stp x27, x28, [sp, #64]
+    stp x0, x1, [sp, #96]
+    stp x2, x3, [sp, #112]
+    stp x4, x5, [sp, #128]
+    stp x6, x7, [sp, #144]
+    stp x8, x30, [sp, #160]
+    stp x9, x10, [sp, #176]
+    stp x11, x12, [sp, #192]
+    stp x13, x14, [sp, #208]
+    stp x15, x17, [sp, #224]
+    mrs x9, nzcv
+    str x9, [sp, #240]
+    /* x30 of the program, which the detour has pushed. */
+    ldr x10, [sp, #264]
+    stp x29, x10, [sp, #80]
+    .cfi_rel_offset x29, 80
+    .cfi_rel_offset x30, 168
+    cmp x8, #512
+    b.hs 1f
+    adrp x9, polyhaul_effects
+    add x9, x9, :lo12:polyhaul_effects
+    ldrb w9, [x9, x8]
+    cbnz w9, 2f
+1:  svc #0
+    str x0, [sp, #96]
+    mov w19, #0
+    b 3f
+2:  mov x0, sp
+    bl polyhaul_call
+    mov w19, w0
+3:  ldr x9, [sp, #240]
+    msr nzcv, x9
+    ldp x0, x1, [sp, #96]
+    ldp x2, x3, [sp, #112]
+    ldp x4, x5, [sp, #128]
+    ldp x6, x7, [sp, #144]
+    ldp x8, x30, [sp, #160]
+    /* The detour makes the call itself if the result says so. */
+    add x30, x30, w19, uxtw #3
+    ldp x9, x10, [sp, #176]
+    ldp x11, x12, [sp, #192]
+    ldp x13, x14, [sp, #208]
+    ldp x15, x17, [sp, #224]
+    ldp x19, x20, [sp]
+    ldp x21, x22, [sp, #16]
+    ldp x23, x24, [sp, #32]
+    ldp x25, x26, [sp, #48]
+    ldp x27, x28, [sp, #64]
+    ldr x29, [sp, #80]
+    add sp, sp, #256
+    .cfi_adjust_cfa_offset -256
+    ret
+    .cfi_endproc
+    .size polyhaul_entry, . - polyhaul_entry
+
+    .globl polyhaul_raw_call
+    .hidden polyhaul_raw_call
+    .globl polyhaul_raw_start
+    .hidden polyhaul_raw_start
+    .globl polyhaul_raw_end
+    .hidden polyhaul_raw_end
+    .type polyhaul_raw_call, %function
+    .p2align 4
+polyhaul_raw_call:
+    .cfi_startproc
+    mov x8, x0
+    mov x9, x1
+    ldp x0, x1, [x9]
+    ldp x2, x3, [x9, #16]
+    ldp x4, x5, [x9, #32]
+polyhaul_raw_start:
+    svc #0
+polyhaul_raw_end:
+    ret
+    .cfi_endproc
+    .size polyhaul_raw_call, . - polyhaul_raw_call
+
+    /* Returns from a signal handler; unwinders recognize this code. */
+    .globl polyhaul_signal_return
+    .hidden polyhaul_signal_return
+    .type polyhaul_signal_return, %function
+    .p2align 4
+    nop
+polyhaul_signal_return:
+    mov x8, #139
+    svc #0
+    .size polyhaul_signal_return, . - polyhaul_signal_return
+
+#endif
+
     /* In glibc, leaving the stack executable is the default without this section. */
     .section .note.GNU-stack,"",@progbits
-#endif

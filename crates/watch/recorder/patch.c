@@ -1,89 +1,20 @@
 /* Replaces the system call instructions of all modules by jumps to detours.
  *
  * The command finds the instructions of each module once (src/code/sites.rs); processes ask for them by device and inode
- * and wait. Detours are in memory near the module:
- *
- *     instructions moved from before the call
- *     lea -128(%rsp), %rsp            keeps the red zone of the program
- *     call *entry                     its return address is the `link` of the call
- *     lea 128(%rsp), %rsp
- *     jmp over
- *     syscall                         link + 10: the program makes the call itself
- *     jmp over
- *     address of the instruction      link + 14
- *     over: instructions moved from after the call
- *     jmp back */
+ * and wait. Detours are in memory near the module; `machine_x86_64.c` and `machine_aarch64.c` write them. */
 
+#include "machine.h"
 #include "recorder.h"
 
 /* Time after which an answer of the command is not expected any more. */
 #define PATIENCE_SECONDS 5
 
-/* Size of a detour without moved instructions. */
-#define DETOUR_BYTES 38
-
-/* Distance that a jump reaches, less what detours and module take. */
-#define REACH (0x7F000000ll)
 #define STEP 0x100000
 
 struct mapping {
     uint64_t start, end, offset, device, inode;
     uint32_t rights;
 };
-
-/* A position in code that is written. */
-struct cursor {
-    uint8_t *at;
-};
-
-static void put(struct cursor *cursor, const uint8_t *bytes, size_t count)
-{
-    for (size_t index = 0; index < count; index++)
-        *cursor->at++ = bytes[index];
-}
-
-static void put_jump(struct cursor *cursor, const uint8_t *target)
-{
-    int64_t distance = target - (cursor->at + 5);
-    uint8_t jump[5] = {0xE9, (uint8_t)distance, (uint8_t)(distance >> 8), (uint8_t)(distance >> 16),
-                       (uint8_t)(distance >> 24)};
-    put(cursor, jump, sizeof(jump));
-}
-
-static void put_detour(struct cursor *cursor, const uint8_t *call, const struct site *site, const uint8_t *entry)
-{
-    static const uint8_t SKIP[] = {0x48, 0x8D, 0x64, 0x24, 0x80};
-    static const uint8_t UNSKIP[] = {0x48, 0x8D, 0xA4, 0x24, 0x80, 0, 0, 0, 0xEB, 0x0C, 0x0F, 0x05, 0xEB, 0x08};
-    put(cursor, call - site->before, site->before);
-    put(cursor, SKIP, sizeof(SKIP));
-    int32_t distance = (int32_t)(entry - (cursor->at + 6));
-    uint8_t enter[6] = {0xFF, 0x15};
-    *(int32_t *)(void *)(enter + 2) = distance;
-    put(cursor, enter, sizeof(enter));
-    put(cursor, UNSKIP, sizeof(UNSKIP));
-    put(cursor, (const uint8_t *)&call, sizeof(call));
-    put(cursor, call + 2, site->after);
-    put_jump(cursor, call + 2 + site->after);
-}
-
-/* Leads the instruction to its detour. */
-static void replace(uint8_t *base, const struct site *site, const uint8_t *detour)
-{
-    struct cursor cursor = {base + site->call};
-    if (site->padding) {
-        uint8_t *padding = base + site->padding;
-        uint8_t jump[2] = {0xEB, (uint8_t)(padding - (cursor.at + 2))};
-        put(&cursor, jump, sizeof(jump));
-        cursor.at = padding;
-        put_jump(&cursor, detour);
-        return;
-    }
-    uint8_t *end = cursor.at + 2 + site->after;
-    cursor.at -= site->before;
-    put_jump(&cursor, detour);
-    while (cursor.at < end)
-        *cursor.at++ = 0x90;
-}
 
 /* Maps memory within the reach of a module; NULL if there is none. */
 static uint8_t *map_near(uint64_t start, uint64_t end, size_t size)
@@ -104,20 +35,15 @@ static uint8_t *map_near(uint64_t start, uint64_t end, size_t size)
     return NULL;
 }
 
-static int is_unpatched(const uint8_t *call)
-{
-    return call[0] == 0x0F && call[1] == 0x05;
-}
-
 static void patch_mapping(uint8_t *base, const struct mapping *mapping, const struct site *sites, uint32_t count)
 {
-    size_t size = 8;
+    size_t size = sizeof(void *);
     uint32_t open = 0;
     for (uint32_t index = 0; index < count; index++) {
         const uint8_t *call = base + sites[index].call;
-        if ((uint64_t)call < mapping->start || (uint64_t)call + 2 > mapping->end || !is_unpatched(call))
+        if ((uint64_t)call < mapping->start || (uint64_t)call + CALL_BYTES > mapping->end || !is_unpatched(call))
             continue;
-        size += (size_t)DETOUR_BYTES + sites[index].before + sites[index].after;
+        size += detour_bytes(&sites[index]);
         open++;
     }
     if (open == 0)
@@ -130,17 +56,19 @@ static void patch_mapping(uint8_t *base, const struct mapping *mapping, const st
         return;
     }
     *(void (**)(void))(void *)detours = polyhaul_entry;
-    struct cursor cursor = {detours + 8};
+    struct cursor cursor = {detours + sizeof(void *)};
     for (uint32_t index = 0; index < count; index++) {
         uint8_t *call = base + sites[index].call;
-        if ((uint64_t)call < mapping->start || (uint64_t)call + 2 > mapping->end || !is_unpatched(call))
+        if ((uint64_t)call < mapping->start || (uint64_t)call + CALL_BYTES > mapping->end || !is_unpatched(call))
             continue;
         const uint8_t *detour = cursor.at;
         put_detour(&cursor, call, &sites[index], detours);
-        replace(base, &sites[index], detour);
+        replace_call(base, &sites[index], detour);
     }
+    flush_code(detours, size);
     SYSTEM3(SYS_MPROTECT, detours, size, PROT_READ | PROT_EXEC);
     SYSTEM3(SYS_MPROTECT, mapping->start, mapping->end - mapping->start, mapping->rights);
+    flush_code((uint8_t *)mapping->start, mapping->end - mapping->start);
 }
 
 /* Waits until the command has found the sites of a module. */

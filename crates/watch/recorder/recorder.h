@@ -3,7 +3,7 @@
  * `start.c` starts in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
  * `polyhaul_call` in `calls.c`. `files.c` resolves descriptors, `count.c` counts, `slots.c` holds threads and processes,
  * `execute.c` passes the recorder on to programs, `sample.c` takes samples of stacks, `signals.c` keeps signal handlers of
- * C libraries working. No part
+ * C libraries working. `machine.h` depends on the processor. No part
  * allocates, locks or calls a C library: a call may come from a signal handler or from a child that borrows memory. */
 
 #ifndef POLYHAUL_RECORDER_H
@@ -23,10 +23,13 @@ struct call {
     uint64_t rbp;
     uint64_t link; /* Address in the detour, after the call of the entry. */
 #elif defined(__aarch64__)
-    uint64_t saved[12]; /* x19 to x30 of the program. */
-    long arguments[8]; /* x0 to x7; the first is replaced by the result. */
+    uint64_t saved[12]; /* x19 to x30. */
+    long arguments[8];  /* x0 to x7; the first is replaced by the result. */
     long number;
-    uint64_t link;
+    uint64_t link;      /* Address in the detour, after the call of the entry. */
+    uint64_t others[8]; /* x9 to x15, x17. */
+    uint64_t flags;
+    uint64_t unused;
 #endif
 };
 
@@ -45,13 +48,6 @@ struct local {
     uint64_t unsampled_ticks;
     uint64_t next_sample;
 };
-
-/* Offset of the registers in the context of a signal, and their order (sys/ucontext.h). */
-#if defined(__x86_64__)
-#define REGISTERS_AT 40
-#define REGISTERS 17
-enum { R8, R9, R10, R11, R12, R13, R14, R15, RDI, RSI, RBP, RBX, RDX, RAX, RCX, RSP, RIP };
-#endif
 
 /* Results of `polyhaul_call`: the call was made, or the program has to make it itself. */
 #define CALL_MADE 0

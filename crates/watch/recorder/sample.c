@@ -4,7 +4,7 @@
  * processor, so waiting threads are never interrupted. If the signal interrupts a call nevertheless, the call is made
  * again. */
 
-#include "recorder.h"
+#include "machine.h"
 
 static struct sample *take_sample(void)
 {
@@ -37,9 +37,12 @@ static void fill(struct sample *sample, struct thread *thread, const uint64_t *r
     sample->process = record->process[process_index].id;
     sample->thread = thread->id;
     sample->generation = thread->generation;
-    sample->pc = registers[RIP];
-    sample->sp = registers[RSP];
-    sample->fp = registers[RBP];
+    sample->pc = registers[PC];
+    sample->sp = registers[SP];
+    sample->fp = registers[FP];
+#if defined(__aarch64__)
+    sample->link = registers[LINK];
+#endif
     sample->stack_bytes = copy_stack(sample, sample->sp);
     __atomic_store_n(&sample->state, SLOT_READY, __ATOMIC_RELEASE);
 }
@@ -47,9 +50,13 @@ static void fill(struct sample *sample, struct thread *thread, const uint64_t *r
 /* Makes a call again that the signal has interrupted: the kernel restarts most, but not those that sleep. */
 static void restart_call(uint64_t *registers)
 {
-    if (registers[RIP] == (uint64_t)polyhaul_raw_end && (long)registers[RAX] == -EINTR && local.call) {
-        registers[RIP] = (uint64_t)polyhaul_raw_start;
-        registers[RAX] = (uint64_t)local.call->number;
+    if (registers[PC] == (uint64_t)polyhaul_raw_end && (long)registers[RESULT] == -EINTR && local.call) {
+        registers[PC] = (uint64_t)polyhaul_raw_start;
+#if defined(__x86_64__)
+        registers[RESULT] = (uint64_t)local.call->number;
+#elif defined(__aarch64__)
+        registers[RESULT] = (uint64_t)local.call->arguments[0];
+#endif
     }
 }
 
@@ -164,13 +171,6 @@ void stop_all_sampling(void)
     }
 }
 
-static void program_registers(uint64_t *registers, const struct call *call)
-{
-    registers[RIP] = *(const uint64_t *)(const void *)(call->link + 14) + 2;
-    registers[RSP] = (uint64_t)(call + 1) + 128;
-    registers[RBP] = call->rbp;
-}
-
 void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t start, uint64_t time)
 {
     local.unsampled_calls++;
@@ -182,7 +182,7 @@ void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t st
     if (sample == NULL)
         return;
     uint64_t registers[REGISTERS];
-    program_registers(registers, call);
+    restore_call(registers, call);
     sample->weight = local.unsampled_calls;
     sample->ticks = local.unsampled_ticks;
     local.unsampled_calls = 0;

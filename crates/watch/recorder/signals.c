@@ -5,7 +5,7 @@
  * had at its own instruction.
  * glibc uses signal 32 (`sigcancel_handler`), musl 33 (`cancel_handler`). */
 
-#include "recorder.h"
+#include "machine.h"
 
 #define FIRST_SIGNAL 32
 #define SIGNALS 2
@@ -14,41 +14,13 @@ static struct signal_action originals[SIGNALS];
 
 extern HIDDEN const char __ehdr_start[], _end[];
 
-#if defined(__x86_64__)
-#define PC RIP
-
-/* Restores the registers of the program at its call. */
-static void restore(uint64_t *registers, const struct call *call)
-{
-    uint64_t instruction = *(const uint64_t *)(const void *)(call->link + 14);
-    registers[R15] = call->r15;
-    registers[R14] = call->r14;
-    registers[R13] = call->r13;
-    registers[R12] = call->r12;
-    registers[RBX] = call->rbx;
-    registers[RBP] = call->rbp;
-    registers[RDI] = (uint64_t)call->arguments[0];
-    registers[RSI] = (uint64_t)call->arguments[1];
-    registers[RDX] = (uint64_t)call->arguments[2];
-    registers[R10] = (uint64_t)call->arguments[3];
-    registers[R8] = (uint64_t)call->arguments[4];
-    registers[R9] = (uint64_t)call->arguments[5];
-    if (!local.is_made && registers[RIP] != (uint64_t)polyhaul_raw_end)
-        registers[RAX] = (uint64_t)call->number;
-    else
-        instruction += 2;
-    registers[RSP] = (uint64_t)(call + 1) + 128;
-    registers[RIP] = instruction;
-}
-#endif
-
 /* If the recorder was interrupted, restores the registers of the program. Returns whether it was. */
 int restore_registers(uint64_t *registers)
 {
     const char *pc = (const char *)registers[PC];
     if (local.call == NULL || pc < __ehdr_start || pc >= _end)
         return 0;
-    restore(registers, local.call);
+    restore_call(registers, local.call);
     return 1;
 }
 

@@ -1,7 +1,7 @@
 //! Recorded programs behave as usual, and their calls are counted: forks in threads, cancellation, signals, sandboxes.
 //!
 //! `awkward.c` has the programs. Without a C compiler, the tests pass with a note on standard error.
-#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use polyhaul_watch::files::{File, Kind};
 use polyhaul_watch::preload;

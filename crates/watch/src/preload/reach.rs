@@ -88,7 +88,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_arch = "x86_64")]
     fn scripts_lead_to_their_interpreters() {
         let script = env::temp_dir().join(format!("polyhaul-reach-{}", std::process::id()));
         for (line, expected) in
