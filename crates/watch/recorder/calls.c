@@ -1,6 +1,6 @@
 /* Records system calls with an effect on files, threads or processes.
  *
- * `polyhaul_call` makes the call of the program, with its registers, and returns whether it has. */
+ * `polyhaul_call` makes the program's call with its registers, or returns CALL_LEFT if the program has to make it. */
 
 #include "recorder.h"
 
@@ -168,7 +168,7 @@ static void fork_process(struct call *call)
     set_result(call, result);
 }
 
-/* Threads start on another stack, and a child that borrows memory uses this one, so the program makes these calls
+/* Threads start on another stack, and a child that shares memory uses this one, so the program makes these calls
  * itself. */
 static long clone_process(struct thread *thread, struct call *call, enum effect effect)
 {
@@ -191,7 +191,7 @@ static long clone_process(struct thread *thread, struct call *call, enum effect 
     return CALL_LEFT;
 }
 
-/* Filters may end the program at a call that it does not expect, so the recorder makes none afterwards. */
+/* A filter may kill the program at an unexpected call, so the recorder makes no calls afterwards. */
 static void restrict_calls(struct thread *thread, struct call *call, int is_filter)
 {
     uint32_t before = is_restricted;
@@ -284,7 +284,7 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
     case EFFECT_EXIT_ALL:
         if (thread)
             end_process();
-        else if (local.thread) /* A child that borrows memory ends. */
+        else if (local.thread) /* A child that shares memory ends. */
             add(&record->processes, 1);
         return CALL_LEFT;
     default:
@@ -296,7 +296,7 @@ long polyhaul_call(struct call *call)
 {
     struct thread *thread = this_thread();
     enum effect effect = polyhaul_effects[call->number];
-    /* A child that borrows memory may never return, so it leaves the state of its parent alone. */
+    /* A child that shares memory may never return, so it leaves the state of its parent alone. */
     if (local.thread && !thread)
         return dispatch(NULL, call, effect);
     struct call *outer = local.call;

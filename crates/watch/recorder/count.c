@@ -54,7 +54,7 @@ static struct count *common_count(uint32_t file, enum tally tally)
     return NULL;
 }
 
-/* Adds exact sizes; gives up if another thread does so for long, since that thread may have been killed meanwhile. */
+/* Adds exact sizes. Gives up if another thread stays busy, because it may have been killed. */
 static void add_sizes(struct count *to, const struct exact_size *sizes, unsigned number)
 {
     for (unsigned tried = 0; tried < 1000; tried++) {

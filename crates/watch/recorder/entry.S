@@ -1,4 +1,4 @@
-/* Where replaced system call instructions lead.
+/* Entry point of replaced system call instructions.
  *
  * A detour (`patch.c`) calls `polyhaul_entry` with the registers of the system call. Calls without an effect are made
  * at once; for others, the registers are saved as `struct call`, and `polyhaul_call` decides. All registers except those
@@ -160,7 +160,7 @@ polyhaul_entry:
     ldp x4, x5, [sp, #128]
     ldp x6, x7, [sp, #144]
     ldp x8, x30, [sp, #160]
-    /* The detour makes the call itself if the result says so. */
+    /* The detour makes the call itself if the result is CALL_LEFT. */
     add x30, x30, w19, uxtw #3
     ldp x9, x10, [sp, #176]
     ldp x11, x12, [sp, #192]
@@ -213,5 +213,5 @@ polyhaul_signal_return:
 
 #endif
 
-    /* In glibc, leaving the stack executable is the default without this section. */
+    /* Without this section, glibc makes the stack executable. */
     .section .note.GNU-stack,"",@progbits

@@ -1,11 +1,12 @@
 /* Passes the recorder on to the programs that a process executes.
  *
- * The variables `LD_PRELOAD` and `POLYHAUL_WATCH` are hidden from the program and set again for the next one. Programs
- * that would not load the recorder get neither: static ones, those of another machine or with privileges of their own. */
+ * The variables `LD_PRELOAD` and `POLYHAUL_WATCH` are hidden from the program and set again for the next one. Neither
+ * is set for programs that would not load the recorder: statically linked ones, setuid ones, and those for another
+ * architecture. */
 
 #include "recorder.h"
 
-/* Paths of the record and of the recorder, as long as the command runs. */
+/* Paths of the record and of the recorder, valid while the command runs. */
 HIDDEN char record_path[64], recorder_path[64];
 static uint32_t first_index;
 
@@ -152,7 +153,7 @@ static int has_linker(long descriptor, const unsigned char *head)
     return 0;
 }
 
-/* Ends the path of the interpreter in the first line of a script. */
+/* Returns the path of the interpreter in the first line of a script, and terminates it. */
 static char *interpreter(char *head, long size)
 {
     char *path = head + 2;
@@ -250,7 +251,7 @@ static __attribute__((noinline)) long execute_small(struct call *call, int index
     return call_with(call, index, environment);
 }
 
-/* Memory for many variables, which the thread keeps: a child that borrows it cannot give it back. */
+/* Buffer for a large environment. The thread keeps it: a vfork child that executes a program cannot free it. */
 static const char **scratch(size_t size)
 {
     if (local.scratch_size < size) {
@@ -282,7 +283,7 @@ static long execute_recorded(struct call *call, int index, const char **old, uns
 static long execute_recorded_as(struct thread *thread, struct call *call, int index, const char **environment,
                                 unsigned count)
 {
-    /* A child that borrows memory becomes a separate process. */
+    /* A child that shares memory becomes a separate process. */
     uint32_t reserved = thread ? NO_PROCESS : reserve_process((int32_t)SYSTEM1(SYS_GETPID, 0));
     long result = execute_recorded(call, index, environment, count, thread ? process_index : reserved);
     release_process(reserved);

@@ -35,7 +35,7 @@ static int is_name(const struct file *file, const char *name, uint32_t size)
     return 1;
 }
 
-/* Fills a slot that was just taken. Without room for the name, the slot stays taken and fits no file. */
+/* Fills a slot that was just taken. If the name does not fit, the slot stays taken and matches no file. */
 static int set_name(struct file *file, enum object object, uint64_t hash, const char *name, uint32_t size)
 {
     uint32_t start = __atomic_fetch_add(&record->next_name, size, __ATOMIC_RELAXED);

@@ -1,8 +1,7 @@
 /* The memory that recorders and the command share, which src/preload/layout.rs repeats for Rust.
  *
- * One memory file, mapped by all recorded processes. Counts only grow. The slot of a thread or process is freed by the
- * command, after it has read the slot of an ended one. All tables have a fixed size; entries without room are counted
- * in `lost`. */
+ * One memory file, mapped by all recorded processes. Counts only grow. When a thread or process has ended, the command
+ * reads its slot and frees it. All tables have a fixed size; entries that do not fit are counted in `lost`. */
 
 #ifndef POLYHAUL_LAYOUT_H
 #define POLYHAUL_LAYOUT_H
@@ -84,11 +83,11 @@ enum slot {
 
 /* A module, by the device and inode of its file. */
 struct module {
-    uint32_t state; /* SLOT_TAKEN: the command is asked for its sites. SLOT_READY: they are known. */
+    uint32_t state; /* SLOT_TAKEN: its sites are requested. SLOT_READY: they are available. */
     uint32_t process;
     uint64_t device;
     uint64_t inode;
-    uint64_t start; /* Where the asking process has mapped it. */
+    uint64_t start; /* Its address in the requesting process. */
     uint32_t first_site;
     uint32_t sites;
 };
@@ -163,7 +162,7 @@ struct thread {
     uint32_t generation; /* Of its process, when it began. */
     char name[16];       /* Set when it ends, like the next two. */
     uint64_t cpu_ns;
-    uint64_t delay_ns; /* For which it could have run, but had no processor. */
+    uint64_t delay_ns; /* Time for which it was runnable, but waited for a processor. */
     uint32_t timer; /* Of its samples, plus one. */
     uint32_t unused;
     struct count counts[OWN_COUNTS];

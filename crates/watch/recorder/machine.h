@@ -15,7 +15,7 @@ struct cursor {
 /* Size of a system call instruction. */
 #define CALL_BYTES 2
 
-/* Distance that a jump reaches, less what detours and module take. */
+/* Range of a jump, minus room for the detours and the module. */
 #define REACH 0x7F000000ll
 
 /* Offset of the registers in the context of a signal, and their order (sys/ucontext.h). */
@@ -48,7 +48,7 @@ int is_unpatched(const uint8_t *call) HIDDEN;
 size_t detour_bytes(const struct site *site) HIDDEN;
 /* Writes a detour that calls the entry whose address is at `entry`. */
 void put_detour(struct cursor *cursor, const uint8_t *call, const struct site *site, const uint8_t *entry) HIDDEN;
-/* Leads an instruction to its detour. */
+/* Replaces an instruction with a jump to its detour. */
 void replace_call(uint8_t *base, const struct site *site, const uint8_t *detour) HIDDEN;
 /* Makes changed code visible to all processors. */
 void flush_code(uint8_t *start, size_t size) HIDDEN;

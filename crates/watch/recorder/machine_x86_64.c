@@ -55,7 +55,7 @@ void put_detour(struct cursor *cursor, const uint8_t *call, const struct site *s
     put_jump(cursor, call + 2 + site->after);
 }
 
-/* Leads the instruction to its detour. */
+/* Replaces the instruction with a jump to its detour. */
 void replace_call(uint8_t *base, const struct site *site, const uint8_t *detour)
 {
     struct cursor cursor = {base + site->call};
@@ -74,7 +74,7 @@ void replace_call(uint8_t *base, const struct site *site, const uint8_t *detour)
         *cursor.at++ = 0x90;
 }
 
-/* The processor notices changes of code by itself. */
+/* The instruction cache is coherent on x86-64. */
 void flush_code(uint8_t *start, size_t size)
 {
     (void)start, (void)size;

@@ -6,7 +6,7 @@
 #include "machine.h"
 #include "recorder.h"
 
-/* Time after which an answer of the command is not expected any more. */
+/* Timeout for the command's answer. */
 #define PATIENCE_SECONDS 5
 
 #define STEP 0x100000
@@ -16,7 +16,7 @@ struct mapping {
     uint32_t rights;
 };
 
-/* Maps memory within the reach of a module; NULL if there is none. */
+/* Maps memory within jump range of a module; NULL if there is none. */
 static uint8_t *map_near(uint64_t start, uint64_t end, size_t size)
 {
     for (int64_t distance = STEP; distance < REACH; distance += STEP) {
@@ -90,7 +90,7 @@ static int is_known(struct module *module)
     }
 }
 
-/* The module with this file; asks the command for one that is new. NULL if there is no room. */
+/* Returns the module of a file, and requests its sites if it is new. NULL if there is no room. */
 static struct module *module_of(const struct mapping *mapping, uint64_t base)
 {
     uint32_t start = (uint32_t)(mapping->inode * 31 + mapping->device);
@@ -198,7 +198,7 @@ static void patch_all(void)
             is_cut = 0;
             start = at + 1;
         }
-        /* A long path: its line is parsed now, the rest of it skipped. */
+        /* A line that does not fit: its start is parsed, and the rest is skipped. */
         if (start == 0 && held == sizeof(text)) {
             if (!is_cut)
                 patch_line(text, &first);
@@ -212,7 +212,7 @@ static void patch_all(void)
     SYSTEM1(SYS_CLOSE, descriptor);
 }
 
-/* The process whose thread patches. A child does not inherit that thread. */
+/* Lock: index of the patching process plus one, or 0. A forked child does not inherit the patching thread. */
 static uint32_t patching_process;
 
 void patch_modules(void)

@@ -40,7 +40,7 @@ struct local {
     struct call *call;
     /* Whether the kernel has made that call. */
     uint32_t is_made;
-    /* Memory for the variables of programs to execute. */
+    /* Buffer for the environment of programs to execute. */
     const char **scratch;
     size_t scratch_size;
     /* Samples of calls: calls and their time since the last one, and when the next one is due. */
@@ -67,7 +67,7 @@ extern HIDDEN const char polyhaul_raw_start[], polyhaul_raw_end[];
 /* slots.c */
 struct thread *this_thread(void) HIDDEN;
 void end_thread(void) HIDDEN;
-/* Reserves the slot of a process that will begin, so that the command waits for it; its number is 0 until it is known. */
+/* Reserves the slot of a process that will begin, so that the command waits for it. `id` is 0 if it is not known. */
 uint32_t reserve_process(int32_t id) HIDDEN;
 void release_process(uint32_t index) HIDDEN;
 void begin_process(uint32_t index) HIDDEN;

@@ -47,7 +47,7 @@ static void fill(struct sample *sample, struct thread *thread, const uint64_t *r
     __atomic_store_n(&sample->state, SLOT_READY, __ATOMIC_RELEASE);
 }
 
-/* Makes a call again that the signal has interrupted: the kernel restarts most, but not those that sleep. */
+/* Restarts a call that the signal interrupted. The kernel restarts most calls itself, but not those that sleep. */
 static void restart_call(uint64_t *registers)
 {
     if (registers[PC] == (uint64_t)polyhaul_raw_end && (long)registers[RESULT] == -EINTR && local.call) {
@@ -147,7 +147,7 @@ void start_sampling(void)
     local.thread->timer = (uint32_t)timer + 1;
 }
 
-/* A signal that is due arrives before this returns. */
+/* A pending signal is delivered before this returns. */
 static void stop(struct thread *thread)
 {
     uint32_t timer = __atomic_exchange_n(&thread->timer, 0, __ATOMIC_RELAXED);
@@ -192,12 +192,12 @@ void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t st
     fill(sample, local.thread, registers);
 }
 
-/* Programs block all signals where no handler may run; that of the recorder is not theirs. */
+/* Keeps the recorder's signal unblocked when a program blocks all signals to keep its own handlers from running. */
 long set_signal_mask(struct call *call)
 {
     const uint64_t *set = (const uint64_t *)call->arguments[1];
     const uint64_t own = 1ull << (SAMPLE_SIGNAL - 1);
-    /* Other operations than SIG_BLOCK and SIG_SETMASK do not read the set, or do not block. */
+    /* Operations other than SIG_BLOCK and SIG_SETMASK do not read the set, or do not block. */
     int is_blocking = call->arguments[0] == 0 || call->arguments[0] == 2;
     if (!is_blocking || set == NULL || call->arguments[3] != 8 || record->sample_ns == 0)
         return make(call);

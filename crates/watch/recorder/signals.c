@@ -1,4 +1,4 @@
-/* Keeps signal handlers of C libraries working, which cancel threads.
+/* Keeps the signal handlers with which C libraries cancel threads working.
  *
  * Their handlers check whether the interrupted instruction is a certain system call, or unwind the stack from it. In a
  * recorded program, the interrupted instruction is in the recorder, so the handler gets the registers that the program

@@ -1,6 +1,6 @@
 /* The slots of threads and processes in the record.
  *
- * A thread or process takes a slot itself, and the command frees it after reading it. A child that borrows the memory of
+ * A thread or process takes a slot itself, and the command frees it after reading it. A child that shares the memory of
  * its parent (vfork) has no slot; its thread ID distinguishes it. */
 
 #include "recorder.h"
@@ -71,7 +71,8 @@ struct thread *this_thread(void)
     return thread;
 }
 
-/* The second number of `schedstat`: the time for which this thread could have run, but had no processor. */
+/* The second number of `schedstat`: the time for which this thread was runnable, but waited for a
+ * processor. */
 static uint64_t scheduling_delay(void)
 {
     char text[64];

@@ -1,7 +1,7 @@
 /* The system calls that the recorder makes, with their numbers and constants.
  *
- * The recorder uses no C library, so that it fits programs of any. Numbers are those of asm/unistd.h, structures those
- * of the kernel's headers. */
+ * The recorder uses no C library, so it works in programs with any C library. Numbers are from asm/unistd.h,
+ * structures from the kernel's headers. */
 
 #ifndef POLYHAUL_SYSTEM_H
 #define POLYHAUL_SYSTEM_H

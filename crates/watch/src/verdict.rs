@@ -1,4 +1,4 @@
-//! Says what limited a run: the cause that explains the largest part of its time, if one does.
+//! Determines what limited a run: the cause that explains the largest part of its time, if one does.
 //!
 //! Judges from sums alone: times of calls, samples of stacks, waits. The rules are plain thresholds, listed below, so
 //! that a reader of the report can check them. `report` has the tables; the command words the sentence.
@@ -19,7 +19,7 @@ const MIN_SHARE: f64 = 0.3;
 /// also wait for processors afterwards.
 const MIN_LOCK_SHARE: f64 = 0.2;
 
-/// Runs that are shorter have no verdict: starting a program takes a good part of them.
+/// Shorter runs have no verdict, because starting the program takes much of their time.
 const MIN_SECONDS: f64 = 0.05;
 
 /// A run computes if it uses at least this number of processors on average, while it may run.
@@ -133,7 +133,7 @@ pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -
 
 struct Run {
     seconds: f64,
-    /// Seconds without those in which the busiest thread could have run but had no processor.
+    /// Seconds of the run, without the scheduling delay of the busiest thread.
     active_seconds: f64,
     threads: u64,
     /// Mean number of processors in use.

@@ -1,4 +1,4 @@
-//! The machine code of other programs: where it calls the system, and how that is replaced.
+//! Finds the system call instructions in the machine code of programs, and plans their replacement.
 //!
 //! `elf` reads files, `x86` decodes instructions, `sites` plans (with `x86_sites`). Nothing here changes code or runs
 //! it.

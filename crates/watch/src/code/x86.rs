@@ -1,10 +1,11 @@
 //! Decodes the length and control flow of x86-64 instructions.
 //!
-//! Only what patching needs: where an instruction ends, where a direct branch leads, and whether the instruction may be
-//! moved. Never interprets operands. Sources: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2,
-//! chapter 2 and appendix A; AMD64 Architecture Programmer's Manual, volume 3 (XOP). `sites` uses it.
+//! Decodes only what patching needs: the size of an instruction, the target of a direct branch, and whether the
+//! instruction can be moved. Never interprets operands. Sources: Intel 64 and IA-32 Architectures Software
+//! Developer's Manual, volume 2, chapter 2 and appendix A; AMD64 Architecture Programmer's Manual, volume 3 (XOP).
+//! `sites` uses it.
 
-/// What an instruction does to the order of execution.
+/// Effect of an instruction on control flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Continues with the next instruction.
@@ -22,14 +23,14 @@ pub enum Flow {
 pub struct Instruction {
     /// Size in bytes, at most 15.
     pub length: usize,
-    /// Effect on the order of execution.
+    /// Effect on control flow.
     pub flow: Flow,
-    /// Whether it addresses memory relative to itself.
+    /// Whether it uses RIP-relative addressing.
     pub is_relative: bool,
 }
 
 impl Instruction {
-    /// Whether the instruction does the same at another address.
+    /// Whether the instruction is position-independent.
     pub fn is_movable(&self) -> bool {
         self.flow == Flow::Next && !self.is_relative
     }

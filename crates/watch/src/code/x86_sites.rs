@@ -10,23 +10,23 @@ use std::ops::Range;
 
 const SYSTEM_CALL: [u8; 2] = [0x0F, 0x05];
 
-/// Size of a jump to anywhere, and of a short one.
+/// Sizes of a near jump (rel32) and of a short jump (rel8).
 const JUMP_BYTES: usize = 5;
 const SHORT_JUMP_BYTES: usize = 2;
 
 /// Maximum distance of a short jump.
 const MAX_SHORT: i64 = 127;
 
-/// Size of code without unwind information up to which it is searched.
+/// Maximum size of code without unwind information to search.
 const MAX_GAP: usize = 1 << 20;
 
-/// Size of a code segment up to which all of its branches are collected.
+/// Maximum size of a code segment whose branches are collected.
 const MAX_DECODED: usize = 16 << 20;
 
 /// Maximum number of instructions before or after a call that move.
 const MAX_MOVED: usize = 4;
 
-/// ModuleCode of the call that returns from a signal handler, without the call itself. Unwinders recognize it.
+/// Code before the call that returns from a signal handler. Unwinders recognize it.
 const SIGNAL_RETURNS: [&[u8]; 2] = [&[0x48, 0xC7, 0xC0, 15, 0, 0, 0], &[0xB8, 15, 0, 0, 0]];
 
 /// A code segment. Offsets are relative to its start.

@@ -31,13 +31,13 @@ use std::time::{Duration, Instant};
 /// The preloaded library; empty if there was no C compiler.
 static RECORDER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.so"));
 
-/// Time between two looks at the record.
+/// Time between two polls of the record.
 const PERIOD: Duration = Duration::from_millis(10);
 
-/// Number of looks after which a process that has not begun is given up: it was killed before.
+/// Number of polls after which a process that has not started is assumed to have been killed.
 const MAX_WAITS: u32 = 100;
 
-/// Number of such looks between checks for processes that were killed.
+/// Number of polls between checks for processes that were killed.
 const CHECKED: u32 = 10;
 
 /// Whether this program contains the recorder.

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// Answers all open questions.
+/// Answers all pending requests.
 pub(super) fn answer(layout: &RecordLayout) {
     for module in layout.modules.iter().filter(|module| module.state.load(Acquire) == TAKEN) {
         let inode = module.inode.load(Relaxed);

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Number of interpreters that start each other, as in the kernel.
 const MAX_INTERPRETERS: usize = 4;
 
-/// Bits of a file's mode that give a program other privileges.
+/// Mode bits of setuid and setgid programs.
 const PRIVILEGES: u32 = 0o6000;
 
 /// Why a program cannot be recorded.
@@ -30,7 +30,8 @@ pub enum Obstacle {
     Unknown,
 }
 
-/// Checks whether a program loads the recorder. A program that does not exist does, so that starting it fails as usual.
+/// Checks whether a program loads the recorder. Returns `Ok` for a missing program, so that
+/// starting it fails as usual.
 pub fn check(program: &OsStr) -> Result<(), Obstacle> {
     if !super::is_available() {
         return Err(Obstacle::NoRecorder);

@@ -1,7 +1,7 @@
 //! Reads what recorders wrote: counts, files, threads.
 //!
 //! Threads and processes that have ended are read while others run, so that their slots are free again. Everything else
-//! is read at the end. Answers of the command are in `modules`.
+//! is read at the end. `modules` answers requests for sites.
 
 use super::layout::{
     CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout, TAKEN,

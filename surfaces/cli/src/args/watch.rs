@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// How to watch a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RecorderChoice {
-    /// A preloaded library: adds a few percent, for dynamically linked programs
+    /// Preload a library: dynamically linked programs only, adds a few percent
     Preload,
-    /// Stops at each call: any program, much slower
+    /// Stop the program at each call: any program, much slower
     Trace,
 }
 
@@ -38,13 +38,13 @@ pub struct WatchArgs {
     /// Show which functions made the calls
     #[arg(long)]
     pub stacks: bool,
-    /// Do not watch locks: for programs that use them thousands of times per second
+    /// Do not record waits for locks (faster for programs with thousands of waits per second)
     #[arg(long, overrides_with = "locks")]
     pub no_locks: bool,
-    /// Watch waits for locks (the default)
+    /// Record waits for locks (the default)
     #[arg(long, hide = true)]
     pub locks: bool,
-    /// Also list pipes, sockets and devices
+    /// List each pipe, socket and device, instead of one line per kind
     #[arg(long)]
     pub all: bool,
     /// Write the report to a file

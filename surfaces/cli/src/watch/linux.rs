@@ -83,16 +83,16 @@ fn choose(args: &WatchArgs) -> polyhaul::Result<Recorder> {
         (_, Ok(())) => Ok(Recorder::Preload),
         (Some(RecorderChoice::Preload), Err(obstacle)) => {
             let error = Error::new(ErrorKind::Unsupported, refusal(obstacle));
-            Err(error.with_hint("without --recorder, polyhaul watch traces such programs"))
+            Err(error.with_hint("omit --recorder to trace the program"))
         }
     }
 }
 
 fn refusal(obstacle: Obstacle) -> &'static str {
     match obstacle {
-        Obstacle::NoRecorder => "this build cannot record programs: no C compiler was available",
-        Obstacle::Static => "the program is statically linked, so no recorder can be preloaded",
-        Obstacle::Privileged => "the program is set-user-ID or set-group-ID, so no recorder can be preloaded",
+        Obstacle::NoRecorder => "this build does not include the recorder, because no C compiler was available",
+        Obstacle::Static => "the program is statically linked, so the recorder cannot be preloaded",
+        Obstacle::Privileged => "the program is setuid or setgid, so the recorder cannot be preloaded",
         Obstacle::Unknown => "the program is not an executable for this machine",
     }
 }

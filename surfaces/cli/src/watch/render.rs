@@ -71,7 +71,7 @@ fn recorder(watched: &Watched) -> String {
     if watched.recorder == Recorder::Trace {
         let cost = human::seconds(watched.watch_seconds);
         let stops = human::plural(watched.stops, "stop");
-        let _ = writeln!(text, "  watching took about {cost} of that ({stops}); call times do not include it");
+        let _ = writeln!(text, "  watching took about {cost} of the run ({stops}); call times do not include it");
     }
     for program in &watched.unrecorded {
         let times =
@@ -80,11 +80,12 @@ fn recorder(watched: &Watched) -> String {
     }
     if watched.lost > 0 {
         let lost = human::count(watched.lost);
-        let _ = writeln!(text, "  not included: {lost} calls, files or processes, for lack of room");
+        let _ =
+            writeln!(text, "  not included: {lost} calls, files or processes, because the recorder's tables were full");
     }
     if watched.missed_sites > 0 {
-        let places = human::plural(watched.missed_sites, "place");
-        let _ = writeln!(text, "  not included: calls from {places} in code that cannot be replaced");
+        let instructions = human::plural(watched.missed_sites, "system call instruction");
+        let _ = writeln!(text, "  not included: calls from {instructions} that cannot be replaced");
     }
     text
 }
@@ -292,7 +293,7 @@ mod tests {
 393,216 reads of 3 bytes of /x/texture.tga: reading 64 KiB at a time would save 9.04 s of 10.00 s
 watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
   3 files, 393,237 reads (2.5 MB), 1 write (0 B), 1 sync, 3 failed opens; 9.05 s in calls
-  watching took about 1.20 s of that (786,500 stops); call times do not include it
+  watching took about 1.20 s of the run (786,500 stops); call times do not include it
   I/O through io_uring or aio is not included
 
 files, slowest first
@@ -344,7 +345,7 @@ locks and other threads: waited 5.00 s in 40 waits
         let text = text(&Watched::new(Vec::new(), seen, CACHED, false, 0));
         let expected = "  not included: /bin/static, which cannot be recorded\n  \
                         not included: ./old (3 times), which cannot be recorded\n  \
-                        not included: 2 calls, files or processes, for lack of room\n";
+                        not included: 2 calls, files or processes, because the recorder's tables were full\n";
         assert!(text.contains(expected) && !text.contains("watching took"), "{text}");
     }
 

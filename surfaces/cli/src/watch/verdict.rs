@@ -33,7 +33,7 @@ pub fn sentence(verdict: &WatchVerdict) -> String {
         }
         WatchVerdict::Computing { .. } => computing(verdict),
         WatchVerdict::Crowded { share } => {
-            format!("{} of the time waiting for a processor: other programs use them", percent(*share))
+            format!("{} of the time waiting for a processor: other programs use the processors", percent(*share))
         }
         WatchVerdict::Unclear => "no single cause stands out".into(),
     }
@@ -53,7 +53,7 @@ fn computing(verdict: &WatchVerdict) -> String {
     };
     let caller = called_from(caller.as_deref());
     let transfers = human::seconds(transfer_seconds.max(0.0));
-    let advice = if *threads == 1 || *processors < 1.5 { ": use more threads, or do less" } else { "" };
+    let advice = if *threads == 1 || *processors < 1.5 { "; use more threads, or reduce this work" } else { "" };
     format!("{place} on {cores}{caller}; reading and writing take {transfers}{advice}")
 }
 
@@ -101,7 +101,7 @@ mod tests {
             transfer_seconds: 1.5,
         };
         let expected = "83% of the CPU time in fprintf on 1.0 cores, with 32 threads; called from export; \
-                        reading and writing take 1.50 s: use more threads, or do less";
+                        reading and writing take 1.50 s; use more threads, or reduce this work";
         assert_eq!(sentence(&computing), expected);
     }
 }
