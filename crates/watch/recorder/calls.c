@@ -157,14 +157,14 @@ static void sleep_in_call(struct thread *thread, struct call *call)
 /* A child with separate memory returns here, like its parent. */
 static void fork_process(struct call *call)
 {
-    uint32_t index = reserve_process(0);
+    uint32_t index = process_index == NO_PROCESS ? NO_PROCESS : reserve_process(0);
     long result = make(call);
     if (result == 0)
         continue_as_child(index);
     else if (is_error(result))
         release_process(index);
     else if (index != NO_PROCESS)
-        record->process[index].id = (int32_t)result;
+        set_process_id(index, (int32_t)result);
     set_result(call, result);
 }
 
@@ -299,9 +299,13 @@ long polyhaul_call(struct call *call)
     /* A child that shares memory may never return, so it leaves the state of its parent alone. */
     if (local.thread && !thread)
         return dispatch(NULL, call, effect);
-    struct call *outer = local.call;
+    /* A handler may have left an earlier call by `longjmp`: such a call is further down on the stack. */
+    struct call *outer = local.call > call ? local.call : NULL;
+    uint32_t is_made = local.is_made;
+    local.is_made = 0;
     local.call = call;
     long result = dispatch(thread, call, effect);
     local.call = outer;
+    local.is_made = is_made;
     return result;
 }

@@ -122,9 +122,9 @@ int take_environment(char **environment)
 
 static long open_program(long folder, const char *path, long flags)
 {
-    char link[32];
+    char link[40];
     if (flags & AT_EMPTY_PATH && *path == 0) {
-        append_number(append(link, "/proc/self/fd/"), (uint32_t)folder);
+        append_number(append(link, "/proc/thread-self/fd/"), (uint32_t)folder);
         return SYSTEM3(SYS_OPENAT, AT_FDCWD, link, O_RDONLY | O_CLOEXEC);
     }
     return SYSTEM3(SYS_OPENAT, folder, path, O_RDONLY | O_CLOEXEC);
@@ -302,6 +302,8 @@ long execute(struct thread *thread, struct call *call, enum effect effect)
     if (path == NULL || is_restricted)
         return make(call);
     int is_loading = loads_recorder(folder, path, is_at ? call->arguments[4] : 0);
+    if (thread == NULL && local.thread == NULL)
+        is_loading = is_loading < 0 ? -1 : 0; /* This process is not recorded. */
     if (is_loading > 0 && is_error(SYSTEM3(SYS_FACCESSAT, AT_FDCWD, recorder_path, R_OK)))
         is_loading = 0;
     if (is_loading == 0) {

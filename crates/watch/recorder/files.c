@@ -109,14 +109,14 @@ static enum object object_of(int descriptor, const char *name, long size)
     }
 }
 
-/* Writes the path of a descriptor's link. */
+/* Writes the path of a descriptor's link. `/proc/self` has no descriptors once the first thread has ended. */
 static void link_path(char *path, int descriptor)
 {
     char digits[12];
     unsigned count = 0;
     for (unsigned rest = (unsigned)descriptor; count == 0 || rest; rest /= 10)
         digits[count++] = (char)('0' + rest % 10);
-    const char *folder = "/proc/self/fd/";
+    const char *folder = "/proc/thread-self/fd/";
     while (*folder)
         *path++ = *folder++;
     while (count)
@@ -126,7 +126,7 @@ static void link_path(char *path, int descriptor)
 
 static __attribute__((noinline)) uint32_t resolve(int descriptor)
 {
-    char path[32];
+    char path[40];
     char name[MAX_PATH];
     if (is_restricted || descriptor < 0)
         return UNKNOWN_FILE;

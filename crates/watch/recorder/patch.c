@@ -19,7 +19,8 @@ struct mapping {
 /* Maps memory within jump range of a module; NULL if there is none. */
 static uint8_t *map_near(uint64_t start, uint64_t end, size_t size)
 {
-    for (int64_t distance = STEP; distance < REACH; distance += STEP) {
+    int64_t reach = REACH - (int64_t)(end - start);
+    for (int64_t distance = STEP; distance < reach; distance += STEP) {
         uint64_t places[2] = {(end + (uint64_t)distance) & ~(uint64_t)(STEP - 1), (start - (uint64_t)distance) & ~(uint64_t)(STEP - 1)};
         for (int side = 0; side < 2; side++) {
             if (side == 1 && start < (uint64_t)distance + STEP)
@@ -71,6 +72,9 @@ static void patch_mapping(uint8_t *base, const struct mapping *mapping, const st
     flush_code((uint8_t *)mapping->start, mapping->end - mapping->start);
 }
 
+/* Whether the command did not answer in time. Later, other threads may run the code of the module. */
+static uint32_t is_too_late;
+
 /* Waits until the command has found the sites of a module. */
 static int is_known(struct module *module)
 {
@@ -84,8 +88,10 @@ static int is_known(struct module *module)
         SYSTEM2(SYS_CLOCK_GETTIME, 1, &now);
         if (start == 0)
             start = (uint64_t)now.seconds;
-        if ((uint64_t)now.seconds > start + PATIENCE_SECONDS)
+        if ((uint64_t)now.seconds > start + PATIENCE_SECONDS) {
+            is_too_late = 1;
             return 0;
+        }
         SYSTEM4(SYS_FUTEX, &module->state, FUTEX_WAIT, state, &second);
     }
 }
@@ -143,7 +149,7 @@ static const char *number(const char *text, unsigned radix, uint64_t *value)
     }
 }
 
-/* Parses a line of `/proc/self/maps`: `start-end rights offset major:minor inode path`. */
+/* Parses a line of `/proc/thread-self/maps`: `start-end rights offset major:minor inode path`. */
 static void parse_mapping(const char *line, struct mapping *mapping)
 {
     uint64_t major, minor;
@@ -181,7 +187,7 @@ static void patch_all(void)
     struct first first = {0, 0, 0};
     size_t held = 0;
     int is_cut = 0;
-    long descriptor = SYSTEM3(SYS_OPENAT, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    long descriptor = SYSTEM3(SYS_OPENAT, AT_FDCWD, "/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     if (is_error(descriptor))
         return;
     for (;;) {
@@ -218,6 +224,8 @@ static uint32_t patching_process;
 void patch_modules(void)
 {
     uint32_t process = process_index + 1;
+    if (process_index == NO_PROCESS || is_too_late)
+        return;
     while (__atomic_exchange_n(&patching_process, process, __ATOMIC_ACQUIRE) == process)
         SYSTEM1(SYS_SCHED_YIELD, 0);
     patch_all();

@@ -70,6 +70,7 @@ void end_thread(void) HIDDEN;
 /* Reserves the slot of a process that will begin, so that the command waits for it. `id` is 0 if it is not known. */
 uint32_t reserve_process(int32_t id) HIDDEN;
 void release_process(uint32_t index) HIDDEN;
+void set_process_id(uint32_t index, int32_t id) HIDDEN;
 void begin_process(uint32_t index) HIDDEN;
 void continue_as_child(uint32_t index) HIDDEN;
 void end_process(void) HIDDEN;

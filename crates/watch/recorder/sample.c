@@ -13,8 +13,10 @@ static struct sample *take_sample(void)
         struct sample *sample = &record->samples[index];
         uint32_t expected = SLOT_FREE;
         if (__atomic_load_n(&sample->state, __ATOMIC_RELAXED) == SLOT_FREE &&
-            __atomic_compare_exchange_n(&sample->state, &expected, SLOT_TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            __atomic_compare_exchange_n(&sample->state, &expected, SLOT_TAKEN, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            sample->process = record->process[process_index].id;
             return sample;
+        }
         /* The command is behind. */
         if (tried == 16)
             break;
@@ -34,7 +36,6 @@ static uint32_t copy_stack(struct sample *sample, uint64_t start)
 
 static void fill(struct sample *sample, struct thread *thread, const uint64_t *registers)
 {
-    sample->process = record->process[process_index].id;
     sample->thread = thread->id;
     sample->generation = thread->generation;
     sample->pc = registers[PC];
@@ -50,7 +51,8 @@ static void fill(struct sample *sample, struct thread *thread, const uint64_t *r
 /* Restarts a call that the signal interrupted. The kernel restarts most calls itself, but not those that sleep. */
 static void restart_call(uint64_t *registers)
 {
-    if (registers[PC] == (uint64_t)polyhaul_raw_end && (long)registers[RESULT] == -EINTR && local.call) {
+    if (registers[PC] == (uint64_t)polyhaul_raw_end && (long)registers[RESULT] == -EINTR && local.call &&
+        polyhaul_effects[local.call->number] != EFFECT_CLOSE) {
         registers[PC] = (uint64_t)polyhaul_raw_start;
 #if defined(__x86_64__)
         registers[RESULT] = (uint64_t)local.call->number;

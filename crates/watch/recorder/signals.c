@@ -20,6 +20,9 @@ int restore_registers(uint64_t *registers)
     const char *pc = (const char *)registers[PC];
     if (local.call == NULL || pc < __ehdr_start || pc >= _end)
         return 0;
+    /* In the entry, the state is that of an earlier call. */
+    if (pc >= (const char *)polyhaul_entry && pc < (const char *)polyhaul_raw_call)
+        return 0;
     restore_call(registers, local.call);
     return 1;
 }
@@ -49,23 +52,30 @@ long set_signal_handler(struct call *call)
 {
     unsigned index = (unsigned)call->arguments[0] - FIRST_SIGNAL;
     const struct signal_action *action = (const struct signal_action *)call->arguments[1];
+    struct signal_action *old = (struct signal_action *)call->arguments[2];
+    struct signal_action before = index < SIGNALS ? originals[index] : (struct signal_action){0};
+    struct signal_action own;
     if (call->arguments[0] == SAMPLE_SIGNAL)
         return set_sample_handler(call);
-    if (index >= SIGNALS || action == NULL || (uint64_t)action->handler <= 1)
+    if (call->arguments[3] != sizeof(own.mask))
         return make(call);
-    struct signal_action own = *action;
-    struct signal_action before = originals[index];
-    originals[index] = *action;
-    own.handler = handle;
     long arguments[6];
     for (int copied = 0; copied < 6; copied++)
         arguments[copied] = call->arguments[copied];
-    arguments[1] = (long)&own;
+    if (action) {
+        own = *action;
+        /* A sample that is due when the handler returns would hide that a call was interrupted. */
+        own.mask &= ~(1ull << (SAMPLE_SIGNAL - 1));
+        arguments[1] = (long)&own;
+        if (index < SIGNALS && (uint64_t)action->handler > 1) {
+            originals[index] = *action;
+            own.handler = handle;
+        }
+    }
     long result = polyhaul_raw_call(call->number, arguments);
-    struct signal_action *old = (struct signal_action *)call->arguments[2];
-    if (is_error(result))
+    if (is_error(result) && index < SIGNALS)
         originals[index] = before;
-    else if (old && old->handler == handle)
+    else if (!is_error(result) && old && old->handler == handle)
         old->handler = before.handler;
     return result;
 }

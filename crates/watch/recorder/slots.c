@@ -121,6 +121,13 @@ uint32_t reserve_process(int32_t id)
     return index;
 }
 
+/* The child may have set its number already, and may have ended. */
+void set_process_id(uint32_t index, int32_t id)
+{
+    int32_t unknown = 0;
+    __atomic_compare_exchange_n(&record->process[index].id, &unknown, id, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void release_process(uint32_t index)
 {
     if (index != NO_PROCESS)
@@ -133,6 +140,12 @@ void begin_process(uint32_t index)
     process_index = index;
     if (index == NO_PROCESS)
         return;
+    if (id == 1) {
+        /* A PID namespace: the command knows its processes by other numbers. */
+        release_process(index);
+        process_index = NO_PROCESS;
+        return;
+    }
     struct process *process = &record->process[index];
     uint32_t state = __atomic_load_n(&process->state, __ATOMIC_ACQUIRE);
     if (state == SLOT_READY && process->id == id) {

@@ -277,8 +277,12 @@ pub fn ticks() -> u64 {
 /// Whether a process exists and has not ended.
 pub fn is_alive(process: pid_t) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The state follows the name, which is in parentheses and may contain any character.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    // The fields follow the name, which is in parentheses and may contain any character. A first thread that has ended
+    // is a zombie while others run.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| {
+        let threads = rest.split(' ').nth(17).and_then(|count| count.parse().ok()).unwrap_or(0);
+        !rest.starts_with(['Z', 'X']) || threads > 1
+    })
 }
 
 /// Ends the calling process when the thread that started it ends.

@@ -448,6 +448,74 @@ static int case_relay(const char *self, int left)
     return 0;
 }
 
+static void *end_detached(void *argument)
+{
+    int file = open("/dev/zero", O_RDONLY);
+    char byte;
+    check(read(file, &byte, 1) == 1, "read");
+    close(file);
+    return argument;
+}
+
+static int case_detached(void)
+{
+    for (int count = 0; count < 200; count++) {
+        pthread_t thread;
+        check(pthread_create(&thread, NULL, end_detached, NULL) == 0, "thread");
+        pthread_detach(thread);
+        usleep(200);
+    }
+    usleep(20000);
+    printf("detached\n");
+    return 0;
+}
+
+static void *outlive(void *argument)
+{
+    usleep(300000);
+    for (int count = 0; count < 100; count++)
+        end_detached(argument);
+    printf("outlived\n");
+    fflush(stdout);
+    exit(0);
+}
+
+/* The first thread ends long before the process. */
+static int case_outlived(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, outlive, NULL);
+    pthread_exit(NULL);
+}
+
+static void *read_restarted(void *argument)
+{
+    char byte;
+    (void)!read(cancel_pipe[0], &byte, 1);
+    return argument;
+}
+
+/* A handler makes a call while a thread waits in one that is restarted; then the thread is canceled. */
+static int case_restarted(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+    check(pipe(cancel_pipe) == 0, "pipe");
+    for (int count = 0; count < 20; count++) {
+        pthread_t thread;
+        void *result;
+        check(pthread_create(&thread, NULL, read_restarted, NULL) == 0, "thread");
+        usleep(2000);
+        pthread_kill(thread, SIGUSR1);
+        usleep(2000);
+        pthread_cancel(thread);
+        pthread_join(thread, &result);
+        check(result == PTHREAD_CANCELED, "canceled");
+    }
+    printf("restarted and canceled\n");
+    return 0;
+}
+
 static int case_daemon(void)
 {
     fflush(stdout);
@@ -476,6 +544,7 @@ int main(int count, char **arguments)
         {"closefrom", case_closefrom}, {"signals", case_signals}, {"cancel", case_cancel}, {"sandbox", case_sandbox},
         {"coroutine", case_coroutine}, {"alternate", case_alternate}, {"threads", case_threads}, {"many", case_many},
         {"daemon", case_daemon}, {"crash", case_crash}, {"sleeps", case_sleeps}, {"handlers", case_handlers},
+        {"detached", case_detached}, {"outlived", case_outlived}, {"restarted", case_restarted},
     };
     if (strcmp(name, "relay") == 0)
         return case_relay(arguments[0], count > 2 ? atoi(arguments[2]) : 100);

@@ -168,6 +168,23 @@ fn samples_end_no_program_that_is_executed() {
 }
 
 #[test]
+fn detached_threads_end() {
+    let Some(seen) = record("detached") else { return };
+    assert_eq!((file(&seen, "/dev/zero").reads.calls, seen.threads), (200, 201));
+}
+
+#[test]
+fn a_process_may_outlive_its_first_thread() {
+    let Some(seen) = record("outlived") else { return };
+    assert_eq!((file(&seen, "/dev/zero").reads.calls, seen.threads), (100, 2));
+}
+
+#[test]
+fn a_restarted_call_can_be_canceled() {
+    record("restarted");
+}
+
+#[test]
 fn what_outlives_the_first_process_is_recorded() {
     let Some(seen) = record("daemon") else { return };
     assert_eq!(seen.processes, 2);

@@ -89,6 +89,14 @@ impl Elf {
         self.segments.iter().filter(|segment| segment.is_code)
     }
 
+    /// Whether the Go linker wrote the file. Go makes calls on stacks that are too small for detours.
+    pub fn is_go(&self) -> bool {
+        /// Type 4 and name of the note with the build ID, at the start of a segment.
+        const NOTE: [u8; 8] = *b"\x04\0\0\0Go\0\0";
+        let starts = self.segments.iter().map(|segment| segment.bytes.get(..8192).unwrap_or(&segment.bytes));
+        starts.into_iter().any(|start| memchr::memmem::find(start, &NOTE).is_some())
+    }
+
     /// Address ranges of all functions, sorted by start. Returns `None` if there is no usable table.
     pub fn functions(&self) -> Option<Vec<Range<u64>>> {
         let table = self.unwind_table?;

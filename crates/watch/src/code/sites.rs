@@ -38,17 +38,26 @@ pub fn find(elf: &Elf) -> Sites {
     const SYSTEM_CALL: [u8; 4] = 0xD400_0001_u32.to_le_bytes();
     /// `mov x8, #139`: the call that returns from a signal handler. Unwinders recognize its code.
     const SIGNAL_RETURN: [u8; 4] = 0xD280_1168_u32.to_le_bytes();
+    if elf.is_go() {
+        return Sites::default();
+    }
+    /// `mov x8, #93`: ends the thread. In musl's `__unmapself`, the call before it unmaps the stack that detours need.
+    const EXIT: [u8; 4] = 0xD280_0BA8_u32.to_le_bytes();
     let mut sites = Sites::default();
     for segment in elf.code() {
-        let mut previous = &[][..];
-        for (index, word) in segment.bytes.chunks_exact(4).enumerate() {
-            if word == SYSTEM_CALL && previous != SIGNAL_RETURN {
-                match u32::try_from(segment.address + 4 * index as u64) {
-                    Ok(call) => sites.sites.push(Site { call, padding: 0, before: 0, after: 0 }),
-                    Err(_) => sites.missed += 1,
-                }
+        let words: Vec<[u8; 4]> = segment.bytes.as_chunks().0.to_vec();
+        let word = |index: usize| words.get(index).copied().unwrap_or_default();
+        for index in (0..words.len()).filter(|index| word(*index) == SYSTEM_CALL) {
+            let previous = word(index.wrapping_sub(1));
+            let unmaps = word(index + 1) == EXIT && word(index + 2) == SYSTEM_CALL;
+            let ends = previous == EXIT && word(index.wrapping_sub(2)) == SYSTEM_CALL;
+            if previous == SIGNAL_RETURN || unmaps || ends {
+                continue;
             }
-            previous = word;
+            match u32::try_from(segment.address + 4 * index as u64) {
+                Ok(call) => sites.sites.push(Site { call, padding: 0, before: 0, after: 0 }),
+                Err(_) => sites.missed += 1,
+            }
         }
     }
     sites
@@ -57,6 +66,9 @@ pub fn find(elf: &Elf) -> Sites {
 /// Plans the replacement of all system call instructions in a module.
 #[cfg(target_arch = "x86_64")]
 pub fn find(elf: &Elf) -> Sites {
+    if elf.is_go() {
+        return Sites::default();
+    }
     let mut sites = Sites::default();
     let Some(functions) = elf.functions() else {
         sites.missed = elf.code().map(super::x86_sites::count_pairs).sum();

@@ -29,6 +29,10 @@ const MAX_MOVED: usize = 4;
 /// Code before the call that returns from a signal handler. Unwinders recognize it.
 const SIGNAL_RETURNS: [&[u8]; 2] = [&[0x48, 0xC7, 0xC0, 15, 0, 0, 0], &[0xB8, 15, 0, 0, 0]];
 
+/// Code between two calls of musl's `__unmapself`: the first unmaps the stack of the thread, the second ends it. They
+/// have to stay, since detours need a stack.
+const UNMAPPED_EXITS: [&[u8]; 2] = [&[0x48, 0x31, 0xFF, 0xB8, 60, 0, 0, 0], &[0x31, 0xFF, 0xB8, 60, 0, 0, 0]];
+
 /// A code segment. Offsets are relative to its start.
 pub(super) struct ModuleCode<'a> {
     segment: &'a ElfSegment,
@@ -121,13 +125,23 @@ impl<'a> ModuleCode<'a> {
             }
             last_function = after;
             let instructions = self.decoded(&self.functions[index]).into_iter();
-            let system_calls = instructions.filter(|(at, instruction)| {
-                let before = self.bytes(at.saturating_sub(7)..*at);
-                instruction.flow == Flow::SystemCall && !SIGNAL_RETURNS.iter().any(|code| before.ends_with(code))
-            });
+            let system_calls =
+                instructions.filter(|(at, instruction)| instruction.flow == Flow::SystemCall && !self.has_to_stay(*at));
             calls.extend(system_calls.map(|(at, _)| (index, at)));
         }
         calls
+    }
+
+    /// Whether the code depends on this system call as it is.
+    fn has_to_stay(&self, call: usize) -> bool {
+        let before = self.bytes(call.saturating_sub(16)..call);
+        let after = self.bytes(call + SYSTEM_CALL.len()..(call + 16).min(self.segment.bytes.len()));
+        let is_call = |code: &[u8]| code == SYSTEM_CALL;
+        let unmaps = |code: &&[u8]| {
+            after.strip_prefix(*code).and_then(|rest| rest.get(..2)).is_some_and(is_call)
+                || before.strip_suffix(*code).is_some_and(|rest| rest.ends_with(&SYSTEM_CALL))
+        };
+        SIGNAL_RETURNS.iter().any(|code| before.ends_with(code)) || UNMAPPED_EXITS.iter().any(unmaps)
     }
 
     /// The instructions of a function, up to the first invalid one.

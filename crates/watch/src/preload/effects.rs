@@ -51,6 +51,9 @@ const SLEEPS: &[c_long] = &[
     libc::SYS_rt_sigsuspend,
     libc::SYS_rt_sigtimedwait,
     libc::SYS_io_getevents,
+    libc::SYS_io_uring_enter,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
     libc::SYS_recvfrom,
     libc::SYS_recvmsg,
     libc::SYS_recvmmsg,
@@ -66,7 +69,9 @@ pub(super) fn table(has_locks: bool) -> [u8; MAX_CALLS] {
     let locks = if has_locks { LOCKS } else { &[] };
     let mut effects = [0; MAX_CALLS];
     let rows = FILES.iter().chain(locks).map(|(number, call)| (*number, effect(*number, *call)));
-    let sleeps = SLEEPS.iter().map(|number| (*number, SLEEP));
+    let waits = if has_locks { &[] } else { LOCKS };
+    let waits = waits.iter().map(|(number, _)| *number);
+    let sleeps = SLEEPS.iter().copied().chain(waits).map(|number| (number, SLEEP));
     for (number, effect) in rows.chain(OTHERS.iter().copied()).chain(sleeps) {
         if let Some(slot) = usize::try_from(number).ok().and_then(|number| effects.get_mut(number)) {
             *slot = effect;

@@ -12,7 +12,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 pub(super) fn answer(layout: &RecordLayout) {
     for module in layout.modules.iter().filter(|module| module.state.load(Acquire) == TAKEN) {
         let inode = module.inode.load(Relaxed);
-        let sites = sites_of(module.process.load(Relaxed), module.start.load(Relaxed), inode).unwrap_or_default();
+        let sites = sites_of(module.process.load(Relaxed), module.start.load(Relaxed), inode);
+        let sites = sites.unwrap_or(Sites { missed: 1, ..Sites::default() });
         let count = sites.sites.len();
         let first = layout.next_site.load(Relaxed) as usize;
         layout.not_patched.fetch_add(sites.missed.into(), Relaxed);

@@ -4,8 +4,8 @@
 //! is read at the end. `modules` answers requests for sites.
 
 use super::layout::{
-    CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout, TAKEN,
-    ThreadSlot, tally,
+    CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout,
+    SampleSlot, TAKEN, ThreadSlot, tally,
 };
 use super::samples::StackSamples;
 use crate::files::{File, Files, Kind, LIMITS, Transfers, WAIT_NS};
@@ -126,9 +126,20 @@ impl SharedRecord {
         }
         self.collect_threads(&ended);
         for index in ended {
+            self.free_samples(self.shared.process[index].id.load(Relaxed));
             self.shared.process[index].state.store(FREE, Release);
         }
         alive
+    }
+
+    /// Frees the samples that a process did not finish before it was killed.
+    fn free_samples(&self, process: u32) {
+        let is_unfinished =
+            |slot: &&SampleSlot| slot.state.load(Acquire) == TAKEN && slot.process.load(Relaxed) == process;
+        for slot in self.shared.samples.iter().filter(is_unfinished) {
+            slot.process.store(0, Relaxed);
+            slot.state.store(FREE, Release);
+        }
     }
 
     fn collect_threads(&mut self, ended: &[usize]) {

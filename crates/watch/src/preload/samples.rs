@@ -40,6 +40,7 @@ impl StackSamples {
                 tally::WAIT => self.waits.add_several(stack, weight, time_ns),
                 _ => self.files.entry(file).or_default().add_several(stack, weight, time_ns),
             }
+            slot.process.store(0, Relaxed);
             slot.state.store(FREE, Release);
         }
     }
