@@ -466,10 +466,12 @@ impl TablePages<'_> {
         let has_comment_char = name.contains('#') || first.is_some_and(|first| name.contains(first));
         // Outside quotes, these would be a mark before the first name instead of a part of it.
         let is_marked = name.starts_with('%') || name.starts_with("//");
+        // Outside quotes, a reader that detects the separator could take these for it.
+        let is_separator = |c: char| matches!(c, ';' | ',') || c == char::from(self.delimiter) || c.is_whitespace();
         let is_plain = !name.is_empty()
             && !has_comment_char
             && !is_marked
-            && !name.contains(|c: char| c == '"' || c == char::from(self.delimiter) || c.is_whitespace());
+            && !name.contains(|c: char| c == '"' || is_separator(c));
         if is_plain { name.into_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
     }
 

@@ -252,6 +252,8 @@ fn convert() {
     seeds.extend(seeds_of_images());
     // Found by fuzzing: a table whose column `Z` is `z` in PLY.
     seeds.push(b"\x04\x01x,y,Z\n\n".to_vec());
+    // Found by fuzzing: a name with a separator that a reader of csv detects.
+    seeds.push(b"\x100;#".to_vec());
     run(fuzz::convert, shaken(seeds, 500));
 }
 

@@ -169,6 +169,21 @@ fn names_in_quotes_can_have_line_breaks() {
     assert!(error(long, "x.csv", options()).to_string().starts_with("x.csv:1:1: unterminated quote"));
 }
 
+/// A reader takes the first of a tab, `;` and `,` outside quotes for the separator.
+#[test]
+fn names_with_other_separators_are_written_in_quotes() {
+    for expected in [vec!["0;"], vec!["a;b", "c"], vec!["a", "b;c,d"]] {
+        let quoted: Vec<_> = expected.iter().map(|name| format!("\"{name}\"")).collect();
+        let table = self::table(format!("{}\n{}\n", quoted.join("\t"), vec!["1"; expected.len()].join("\t")), "x.tsv");
+        assert_eq!(names(&table), expected);
+        for format in [Format::Csv, Format::Tsv] {
+            let again = written(&table, format, &WriteOptions::default());
+            let name = if format == Format::Csv { "x.csv" } else { "x.tsv" };
+            assert_eq!(names(&self::table(again.as_str(), name)), expected, "{again:?}");
+        }
+    }
+}
+
 #[test]
 fn headers_of_scanners_name_columns() {
     let expected = "2 rows; X=F64([1.5, 4.5]); Y=F64([2.5, 5.5]); Z=F64([3.5, 6.5]); R=I64([255, 0])";
