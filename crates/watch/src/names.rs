@@ -1,7 +1,7 @@
 //! Names the functions of stacks.
 //!
-//! `symbols` reads symbol tables; here, names are made readable: Rust names and, with the feature `cpp-names`, C++ names
-//! (Itanium ABI) are demangled, and hashes and parameters are left out.
+//! `symbols` reads symbol tables; here, names are made readable: Rust names and, with the feature `cpp-names`, C++
+//! names (Itanium ABI) are demangled, and hashes and parameters are left out.
 
 use crate::stacks::{Frame, Shelf};
 use crate::symbols::Symbols;
