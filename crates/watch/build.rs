@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const OPTIONS: [&str; 20] = [
-    "-O2",
+    "-Os",
     "-std=c11",
     "-fPIC",
     "-shared",

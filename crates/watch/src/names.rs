@@ -1,7 +1,7 @@
 //! Names the functions of stacks.
 //!
-//! `symbols` reads symbol tables; here, names are made readable: Rust names and, with the feature `cpp-names`, C++
-//! names (Itanium ABI) are demangled, and hashes and parameters are left out.
+//! `symbols` reads symbol tables; with the feature `demangle`, names of Rust and C++ (Itanium ABI) are made
+//! readable here: demangled, without hashes and parameters.
 
 use crate::stacks::{Frame, Shelf};
 use crate::symbols::Symbols;
@@ -62,33 +62,28 @@ impl<'a> Names<'a> {
 }
 
 /// Demangles a name.
+#[cfg(feature = "demangle")]
 fn readable(name: &str) -> String {
-    match rustc_demangle::try_demangle(name) {
-        Ok(demangled) => format!("{demangled:#}"),
-        Err(_) => cpp(name).unwrap_or_else(|| name.to_owned()),
+    if let Ok(demangled) = rustc_demangle::try_demangle(name) {
+        return format!("{demangled:#}");
     }
-}
-
-#[cfg(feature = "cpp-names")]
-fn cpp(name: &str) -> Option<String> {
+    let symbol = cpp_demangle::Symbol::new(name).ok();
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
-    cpp_demangle::Symbol::new(name).ok()?.demangle_with_options(&options).ok()
+    symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok()).unwrap_or_else(|| name.to_owned())
 }
 
-#[cfg(not(feature = "cpp-names"))]
-fn cpp(_: &str) -> Option<String> {
-    None
+#[cfg(not(feature = "demangle"))]
+fn readable(name: &str) -> String {
+    name.to_owned()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "demangle"))]
 mod tests {
     use super::*;
 
     #[test]
     fn names_are_readable() {
-        let names = ["fread", "_ZN3std2io4Read9read_byte17h0123456789abcdefE", "_Zx"];
-        assert_eq!(names.map(readable), ["fread", "std::io::Read::read_byte", "_Zx"]);
-        #[cfg(feature = "cpp-names")]
-        assert_eq!(readable("_ZN7Texture4loadERKSsi"), "Texture::load");
+        let names = ["fread", "_ZN7Texture4loadERKSsi", "_ZN3std2io4Read9read_byte17h0123456789abcdefE", "_Zx"];
+        assert_eq!(names.map(readable), ["fread", "Texture::load", "std::io::Read::read_byte", "_Zx"]);
     }
 }
