@@ -42,6 +42,15 @@ long make(struct call *call)
     return result;
 }
 
+long make_with(struct call *call, int index, const void *value)
+{
+    long arguments[6];
+    for (int copied = 0; copied < 6; copied++)
+        arguments[copied] = call->arguments[copied];
+    arguments[index] = (long)value;
+    return polyhaul_raw_call(call->number, arguments);
+}
+
 /* When a call began, and how long it took. */
 struct timing {
     uint64_t start;

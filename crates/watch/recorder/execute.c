@@ -192,15 +192,6 @@ static __attribute__((noinline)) int loads_recorder(long folder, const char *pat
     return 0;
 }
 
-static long call_with(struct call *call, int index, const char **environment)
-{
-    long arguments[6];
-    for (int copied = 0; copied < 6; copied++)
-        arguments[copied] = call->arguments[copied];
-    arguments[index] = (long)environment;
-    return polyhaul_raw_call(call->number, arguments);
-}
-
 static size_t length(const char *text)
 {
     size_t size = 0;
@@ -248,7 +239,7 @@ static __attribute__((noinline)) long execute_small(struct call *call, int index
 {
     const char *environment[size / sizeof(char *) + 1];
     set_variables(environment, old, count, process);
-    return call_with(call, index, environment);
+    return make_with(call, index, environment);
 }
 
 /* Buffer for a large environment. The thread keeps it: a vfork child that executes a program cannot free it. */
@@ -277,7 +268,7 @@ static long execute_recorded(struct call *call, int index, const char **old, uns
     if (environment == NULL)
         return make(call);
     set_variables(environment, old, count, process);
-    return call_with(call, index, environment);
+    return make_with(call, index, environment);
 }
 
 static long execute_recorded_as(struct thread *thread, struct call *call, int index, const char **environment,

@@ -160,8 +160,7 @@ struct thread {
     uint64_t wait_ticks;
     uint32_t is_counting;
     uint32_t generation; /* Of its process, when it began. */
-    char name[16];       /* Set when it ends, like the next two. */
-    uint64_t cpu_ns;
+    char name[16];       /* Set when it ends, like the next one. */
     uint64_t delay_ns; /* Time for which it was runnable, but waited for a processor. */
     uint32_t timer; /* Of its samples, plus one. */
     uint32_t unused;
@@ -214,7 +213,6 @@ struct record {
     uint64_t sample_ns;      /* Time on a processor between two samples; 0 for none. */
     uint32_t next_thread;
     uint32_t next_process;
-    uint32_t next_module;
     uint32_t next_site;
     uint32_t next_name;
     uint32_t next_sample;
@@ -235,7 +233,7 @@ struct record {
 #define OPTION_CLOCK 2u
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
-_Static_assert(sizeof(struct thread) == 1776, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct thread) == 1768, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

@@ -98,6 +98,8 @@ long execute(struct thread *thread, struct call *call, enum effect effect) HIDDE
 
 /* calls.c */
 long make(struct call *call) HIDDEN;
+/* Makes a call with another value of an argument. */
+long make_with(struct call *call, int index, const void *value) HIDDEN;
 
 /* signals.c */
 long set_signal_handler(struct call *call) HIDDEN;

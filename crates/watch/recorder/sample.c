@@ -6,9 +6,12 @@
 
 #include "machine.h"
 
+/* Number of slots to try. If none of them is free, the command is behind. */
+#define MAX_TRIES 16
+
 static struct sample *take_sample(void)
 {
-    for (unsigned tried = 0; tried < MAX_SAMPLES; tried++) {
+    for (unsigned tried = 0; tried < MAX_TRIES; tried++) {
         uint32_t index = __atomic_fetch_add(&record->next_sample, 1, __ATOMIC_RELAXED) % MAX_SAMPLES;
         struct sample *sample = &record->samples[index];
         uint32_t expected = SLOT_FREE;
@@ -17,9 +20,6 @@ static struct sample *take_sample(void)
             sample->process = record->process[process_index].id;
             return sample;
         }
-        /* The command is behind. */
-        if (tried == 16)
-            break;
     }
     add(&record->lost_samples, 1);
     return NULL;
@@ -204,9 +204,5 @@ long set_signal_mask(struct call *call)
     if (!is_blocking || set == NULL || call->arguments[3] != 8 || record->sample_ns == 0)
         return make(call);
     uint64_t changed = *set & ~own;
-    long arguments[6];
-    for (int copied = 0; copied < 6; copied++)
-        arguments[copied] = call->arguments[copied];
-    arguments[1] = (long)&changed;
-    return polyhaul_raw_call(call->number, arguments);
+    return make_with(call, 1, &changed);
 }

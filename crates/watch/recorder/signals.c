@@ -59,20 +59,16 @@ long set_signal_handler(struct call *call)
         return set_sample_handler(call);
     if (call->arguments[3] != sizeof(own.mask))
         return make(call);
-    long arguments[6];
-    for (int copied = 0; copied < 6; copied++)
-        arguments[copied] = call->arguments[copied];
     if (action) {
         own = *action;
         /* A sample that is due when the handler returns would hide that a call was interrupted. */
         own.mask &= ~(1ull << (SAMPLE_SIGNAL - 1));
-        arguments[1] = (long)&own;
         if (index < SIGNALS && (uint64_t)action->handler > 1) {
             originals[index] = *action;
             own.handler = handle;
         }
     }
-    long result = polyhaul_raw_call(call->number, arguments);
+    long result = action ? make_with(call, 1, &own) : make(call);
     if (is_error(result) && index < SIGNALS)
         originals[index] = before;
     else if (!is_error(result) && old && old->handler == handle)

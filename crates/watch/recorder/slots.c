@@ -99,10 +99,7 @@ void end_thread(void)
     local.thread = NULL;
     add_own_counts(thread);
     if (!is_restricted) {
-        struct timespec_of_kernel time = {0, 0};
         SYSTEM2(SYS_PRCTL, PR_GET_NAME, thread->name);
-        SYSTEM2(SYS_CLOCK_GETTIME, CLOCK_THREAD_CPUTIME_ID, &time);
-        thread->cpu_ns = (uint64_t)time.seconds * 1000000000u + (uint64_t)time.nanoseconds;
         thread->delay_ns = scheduling_delay();
     }
     thread->end = ticks();

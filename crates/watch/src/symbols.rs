@@ -3,9 +3,9 @@
 //! Only symbol tables are read, and only when the report is written. Functions in files without symbol tables are shown
 //! as addresses.
 
+use crate::code::elf::{bytes, number};
 use std::borrow::Cow;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 /// Maximum size of a table to read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -57,7 +57,7 @@ impl Symbols {
 
     fn read(path: &str) -> Option<Symbols> {
         let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
-        let head = bytes(&file, 0, 64)?;
+        let head = bytes(&file, MAX_BYTES, 0, 64)?;
         if !head.starts_with(b"\x7FELF\x02\x01") {
             return None;
         }
@@ -65,7 +65,7 @@ impl Symbols {
         // sh_link at 40.
         let at = number::<8>(&head, 40)?;
         let count = number::<2>(&head, 60)?;
-        let sections = bytes(&file, at, count.checked_mul(SECTION_BYTES)?)?;
+        let sections = bytes(&file, MAX_BYTES, at, count.checked_mul(SECTION_BYTES)?)?;
         let section = |index: u64| {
             let start = usize::try_from(index.checked_mul(SECTION_BYTES)?).ok()?;
             sections.get(start..start.checked_add(SECTION_BYTES as usize)?)
@@ -74,7 +74,7 @@ impl Symbols {
             |kind| (0..count).filter_map(section).find(|section| number::<4>(section, 4) == Some(u64::from(kind)));
         // Stripped files keep only the dynamic symbols, which are a subset.
         let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
-        let content = |section| bytes(&file, number::<8>(section, 24)?, number::<8>(section, 32)?);
+        let content = |section| bytes(&file, MAX_BYTES, number::<8>(section, 24)?, number::<8>(section, 32)?);
         let names = content(section(number::<4>(table, 40)?)?)?;
         Some(Symbols { functions: functions(&content(table)?)?, names })
     }
@@ -94,24 +94,6 @@ fn functions(table: &[u8]) -> Option<Vec<(u64, u64, usize)>> {
     }
     functions.sort_unstable();
     Some(functions)
-}
-
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
-    let part = bytes.get(at..at.checked_add(N)?)?;
-    let mut padded = [0; 8];
-    padded.get_mut(..N)?.copy_from_slice(part);
-    Some(u64::from_le_bytes(padded))
-}
-
-fn bytes(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
-    let size = file.metadata().ok()?.len();
-    // A damaged header must not cause a large allocation.
-    let count = usize::try_from(count).ok().filter(|_| count <= MAX_BYTES && count <= size)?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(count).ok()?;
-    bytes.resize(count, 0);
-    file.read_exact_at(&mut bytes, at).ok()?;
-    Some(bytes)
 }
 
 #[cfg(test)]

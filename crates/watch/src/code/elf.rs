@@ -57,14 +57,14 @@ impl Elf {
     }
 
     fn read_some(file: &File, has_contents: bool) -> Option<Elf> {
-        let head = bytes(file, 0, 64)?;
+        let head = bytes(file, MAX_BYTES, 0, 64)?;
         if !head.starts_with(b"\x7FELF\x02\x01") || number::<2>(&head, 18)? != MACHINE {
             return None;
         }
         // ELF header: e_phoff at 32, e_phentsize at 54, e_phnum at 56. Program headers: p_type at 0, p_flags at 4,
         // p_offset at 8, p_vaddr at 16, p_filesz at 32.
         let size = number::<2>(&head, 54)?;
-        let table = bytes(file, number::<8>(&head, 32)?, size * number::<2>(&head, 56)?)?;
+        let table = bytes(file, MAX_BYTES, number::<8>(&head, 32)?, size * number::<2>(&head, 56)?)?;
         let mut elf = Elf { segments: Vec::new(), unwind_table: None, has_interpreter: false };
         for header in table.chunks_exact(usize::try_from(size).ok().filter(|size| *size >= 56)?) {
             let kind = number::<4>(header, 0)? as u32;
@@ -75,7 +75,7 @@ impl Elf {
                 INTERPRETER => elf.has_interpreter = true,
                 UNWIND_TABLE => elf.unwind_table = Some(address),
                 LOAD if has_contents && flags & WRITE == 0 => {
-                    let bytes = bytes(file, offset, number::<8>(header, 32)?)?;
+                    let bytes = bytes(file, MAX_BYTES, offset, number::<8>(header, 32)?)?;
                     elf.segments.push(ElfSegment { address, offset, bytes, is_code: flags & EXECUTE != 0 });
                 }
                 _ => {}
@@ -133,18 +133,22 @@ fn signed(bytes: &[u8], at: usize) -> Option<i64> {
     number::<4>(bytes, at).map(|value| i64::from((value as u32).cast_signed()))
 }
 
-fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+/// A little-endian number of N bytes.
+pub(crate) fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let part = bytes.get(at..at.checked_add(N)?)?;
     let mut padded = [0; 8];
     padded.get_mut(..N)?.copy_from_slice(part);
     Some(u64::from_le_bytes(padded))
 }
 
-fn bytes(file: &File, at: u64, count: u64) -> Option<Vec<u8>> {
-    // A damaged header must not cause a large allocation.
+/// Reads part of a file, up to `max_bytes`.
+pub(crate) fn bytes(file: &File, max_bytes: u64, at: u64, count: u64) -> Option<Vec<u8>> {
     let size = file.metadata().ok()?.len();
-    let count = usize::try_from(count).ok().filter(|_| count <= MAX_BYTES && count <= size)?;
-    let mut bytes = vec![0; count];
+    // A damaged header must not cause a large allocation.
+    let count = usize::try_from(count).ok().filter(|_| count <= max_bytes && count <= size)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(count).ok()?;
+    bytes.resize(count, 0);
     file.read_exact_at(&mut bytes, at).ok()?;
     Some(bytes)
 }

@@ -120,7 +120,6 @@ pub(super) struct ThreadSlot {
     is_counting: AtomicU32,
     pub(super) generation: AtomicU32,
     pub(super) name: [AtomicU8; 16],
-    pub(super) cpu_ns: AtomicU64,
     pub(super) delay_ns: AtomicU64,
     timer: AtomicU32,
     unused: AtomicU32,
@@ -171,12 +170,11 @@ pub(super) struct RecordLayout {
     pub(super) lost_samples: AtomicU64,
     pub(super) sample_ticks: AtomicU64,
     pub(super) sample_ns: AtomicU64,
-    next_thread: AtomicU32,
-    next_process: AtomicU32,
-    next_module: AtomicU32,
+    pub(super) next_thread: AtomicU32,
+    pub(super) next_process: AtomicU32,
     pub(super) next_site: AtomicU32,
     next_name: AtomicU32,
-    next_sample: AtomicU32,
+    pub(super) next_sample: AtomicU32,
     pub(super) effects: [AtomicU8; MAX_CALLS],
     pub(super) modules: [ModuleSlot; MAX_MODULES],
     pub(super) sites: [SiteSlot; MAX_SITES],
@@ -189,5 +187,5 @@ pub(super) struct RecordLayout {
 }
 
 // The sizes that `recorder/layout.h` asserts.
-const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1776);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_765_832);
+const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1768);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_733_064);

@@ -18,8 +18,8 @@ use polyhaul_fault::planted;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU8, AtomicU32};
 use std::time::{Duration, Instant};
 
 /// Time over which the rate of the processor's counter is measured at the start.
@@ -112,7 +112,7 @@ impl SharedRecord {
     pub(super) fn collect(&mut self, checks_lives: bool) -> Vec<pid_t> {
         let mut alive = Vec::new();
         let mut ended = Vec::new();
-        let processes = self.shared.process.iter().take(MAX_PROCESSES).enumerate();
+        let processes = self.shared.process.iter().take(used(&self.shared.next_process)).enumerate();
         for (index, process) in processes {
             let id = process.id.load(Relaxed) as pid_t;
             match process.state.load(Acquire) {
@@ -136,14 +136,15 @@ impl SharedRecord {
     fn free_samples(&self, process: u32) {
         let is_unfinished =
             |slot: &&SampleSlot| slot.state.load(Acquire) == TAKEN && slot.process.load(Relaxed) == process;
-        for slot in self.shared.samples.iter().filter(is_unfinished) {
+        let samples = self.shared.samples.iter().take(used(&self.shared.next_sample));
+        for slot in samples.filter(is_unfinished) {
             slot.process.store(0, Relaxed);
             slot.state.store(FREE, Release);
         }
     }
 
     fn collect_threads(&mut self, ended: &[usize]) {
-        for index in 0..MAX_THREADS {
+        for index in 0..used(&self.shared.next_thread).min(MAX_THREADS) {
             let thread = &self.shared.thread[index];
             let state = thread.state.load(Acquire);
             if state != READY && state != ENDED {
@@ -272,6 +273,11 @@ impl SharedRecord {
         let unrecorded = self.unrecorded.into_iter().collect();
         RecordTotals { files: self.files, locks: self.locks, unrecorded, shelf, cpu, shared: self.shared }
     }
+}
+
+/// Number of slots that may have been taken: they are taken in order at first. Reading a slot gives it memory.
+pub(super) fn used(next: &AtomicU32) -> usize {
+    next.load(Relaxed) as usize
 }
 
 /// Whether the counter of the processor can be used as a clock.

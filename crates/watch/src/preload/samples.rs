@@ -4,7 +4,7 @@
 //! processes that have ended meanwhile have one frame.
 
 use super::layout::{FREE, READY, STACK_BYTES, SampleSlot, tally};
-use super::record::{SAMPLED, SharedRecord};
+use super::record::{SAMPLED, SharedRecord, used};
 use crate::stacks::{Shelf, Space, StackCopy, Stacks};
 use crate::trace::CpuTime;
 use libc::pid_t;
@@ -29,7 +29,8 @@ pub(super) struct StackSamples {
 impl StackSamples {
     /// Unwinds all samples that are ready.
     pub(super) fn collect(&mut self, record: &SharedRecord) {
-        for slot in record.shared.samples.iter().filter(|slot| slot.state.load(Acquire) == READY) {
+        let samples = record.shared.samples.iter().take(used(&record.shared.next_sample));
+        for slot in samples.filter(|slot| slot.state.load(Acquire) == READY) {
             let tally = slot.tally.load(Relaxed);
             let stack = self.unwind(slot);
             let weight = slot.weight.load(Relaxed);

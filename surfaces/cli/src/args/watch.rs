@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// How to watch a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RecorderChoice {
-    /// Preload a library: dynamically linked programs only, adds a few percent
+    /// Preload a library: dynamically linked programs only, fast
     Preload,
     /// Stop the program at each call: any program, much slower
     Trace,
