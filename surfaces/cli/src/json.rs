@@ -18,14 +18,14 @@ use std::path::Path;
 /// (`docs/policy.md`).
 const SCHEMA: u32 = 1;
 
+/// The keys of a subcommand, as the text of an object. All that follows is compiled once instead of for each subcommand.
+pub struct JsonDetails(String);
+
+/// The first keys of each document.
 #[derive(Serialize)]
-struct JsonDocument<'a, T> {
+struct JsonStart<'a> {
     command: &'a str,
     schema: u32,
-    #[serde(flatten)]
-    details: Option<T>,
-    #[serde(flatten)]
-    shared: serde_json::Map<String, serde_json::Value>,
 }
 
 /// The keys that all subcommands share.
@@ -146,10 +146,21 @@ pub fn cause(error: &Error) -> Option<String> {
     error.io_error().map(|error| format!("{:?}", error.kind()))
 }
 
+impl JsonDetails {
+    pub fn new<T: Serialize>(details: Option<T>) -> JsonDetails {
+        JsonDetails(serde_json::to_string(&details).unwrap_or_default())
+    }
+
+    /// The keys and their values; none if there are no details.
+    fn keys(&self) -> serde_json::Map<String, serde_json::Value> {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+}
+
 /// Formats the object of a subcommand as one line.
-pub fn document<T: Serialize>(
+pub fn document(
     command: &str,
-    details: Option<T>,
+    details: &JsonDetails,
     seconds: f64,
     report: &Report,
     verdict: Option<Judged>,
@@ -174,18 +185,17 @@ pub fn document<T: Serialize>(
         verdict,
         error: error.map(JsonFailure::new),
     };
-    let mut shared = object(&shared);
-    let specific = details.as_ref().map(object).unwrap_or_default();
+    let specific = details.keys();
+    let mut shared = JsonDetails::new(Some(shared)).keys();
     shared.retain(|key, _| !specific.contains_key(key) && key != "command");
-    line(&JsonDocument { command, schema: SCHEMA, details, shared })
-}
-
-/// Converts a struct to a JSON object.
-fn object(value: &impl Serialize) -> serde_json::Map<String, serde_json::Value> {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::Object(object)) => object,
-        _ => serde_json::Map::new(),
-    }
+    let objects = [
+        JsonDetails::new(Some(JsonStart { command, schema: SCHEMA })).0,
+        details.0.clone(),
+        JsonDetails::new(Some(shared)).0,
+    ];
+    let members = objects.iter().filter_map(|object| object.strip_prefix('{')?.strip_suffix('}'));
+    let members: Vec<_> = members.filter(|members| !members.is_empty()).collect();
+    ended(format!("{{{}}}", members.join(",")))
 }
 
 /// Formats the object for invalid arguments: the parser's message and tip, for the subcommand if it is known.
@@ -205,8 +215,11 @@ pub fn codec(report: &Report) -> Option<String> {
 }
 
 pub fn line(value: &impl Serialize) -> String {
-    let mut text = serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    // Active characters occur only in strings, where escaping them preserves the meaning.
+    ended(serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}")))
+}
+
+/// Ends the line, with its active characters escaped: they occur only in strings, where that preserves the meaning.
+fn ended(mut text: String) -> String {
     if text.contains(is_active) {
         let escaped = |c: char| if is_active(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
         text = text.chars().map(escaped).collect();
@@ -286,7 +299,7 @@ mod tests {
         let names = vec!["a".to_owned(), "b".to_owned()];
         report.warnings.push("bad-value", Diagnostic { place, subject, names, ..Diagnostic::new("is odd") });
         report.phase("read", || ());
-        let value = parsed(&document("info", Some(json!({"faces": 1})), 0.5, &report, None, None));
+        let value = parsed(&document("info", &JsonDetails::new(Some(json!({"faces": 1}))), 0.5, &report, None, None));
         assert_eq!((&value["faces"], &value["schema"]), (&json!(1), &json!(SCHEMA)));
         assert_eq!((&value["bytes_in"], &value["seconds"]), (&json!(7), &json!(0.5)));
         assert_eq!(value["phases"][0]["name"], "read");
@@ -300,7 +313,7 @@ mod tests {
     #[test]
     fn a_key_of_the_subcommand_replaces_the_shared_one() {
         let details = json!({"bytes_in": 8, "warnings": {"total": 3}, "seconds": null});
-        let text = document("batch", Some(details), 0.5, &Report::default(), None, None);
+        let text = document("batch", &JsonDetails::new(Some(details)), 0.5, &Report::default(), None, None);
         for key in ["command", "schema", "bytes_in", "bytes_out", "warnings", "seconds", "threads"] {
             assert_eq!(text.matches(&format!("\"{key}\":")).count(), 1, "{text}");
         }
@@ -312,7 +325,8 @@ mod tests {
     #[test]
     fn errors_are_objects_too() {
         let error = Error::new(ErrorKind::Limit, "too long").with_hint("raise it");
-        let value = parsed(&document("convert", None::<()>, 0.0, &Report::default(), None, Some(&error)));
+        let value =
+            parsed(&document("convert", &JsonDetails::new(None::<()>), 0.0, &Report::default(), None, Some(&error)));
         assert_eq!((&value["error"]["kind"], &value["error"]["hint"]), (&json!("limit"), &json!("raise it")));
         assert_eq!(value["warnings"]["total"], 0);
         let text = usage("error: \u{9b}31m\u{202e}\u{1b}", None);

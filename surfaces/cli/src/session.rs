@@ -6,6 +6,7 @@ use crate::args::pace::Throttles;
 use crate::args::style::{ReadArgs, StyleArgs};
 use crate::args::{Everywhere, WarningsShown};
 use crate::exit::{DONE, FAILED, USAGE};
+use crate::json::JsonDetails;
 use crate::progress::Bar;
 use crate::records::Records;
 use crate::signals::Signals;
@@ -291,15 +292,16 @@ impl Session {
         outcome: (u8, Option<&Error>),
         to: JsonTo,
     ) -> u8 {
+        let details = JsonDetails::new(details);
         let verdict = if self.everywhere.json && moved(report) { self.verdict(report) } else { None };
-        self.finish_with(command, details, report, verdict, outcome, to)
+        self.finish_with(command, &details, report, verdict, outcome, to)
     }
 
     /// Like [`finish`](Session::finish), with the given verdict instead of the one on the whole run.
-    pub fn finish_with<T: Serialize>(
+    pub fn finish_with(
         &self,
         command: &str,
-        details: Option<T>,
+        details: &JsonDetails,
         report: &Report,
         verdict: Option<Verdict>,
         outcome: (u8, Option<&Error>),

@@ -14,6 +14,7 @@ use crate::args::{CodecName, DemoArgs, DemoKind};
 use crate::convert::What;
 use crate::exit::{DONE, FAILED};
 use crate::file::io;
+use crate::json::JsonDetails;
 use crate::judge::Judged;
 use crate::session::{JsonTo, Session};
 use crate::{console, human, judge};
@@ -126,7 +127,7 @@ pub fn run(session: &Session, args: &DemoArgs) -> u8 {
             }
             session.show_work(&report);
             show_verdicts(session, &details.verdicts);
-            session.finish_with("demo", Some(details), &report, None, (DONE, None), JsonTo::Stdout)
+            session.finish_with("demo", &JsonDetails::new(Some(details)), &report, None, (DONE, None), JsonTo::Stdout)
         }
         Err(error) => session.fail("demo", &error, JsonTo::Stdout),
     }

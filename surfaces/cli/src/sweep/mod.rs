@@ -10,6 +10,7 @@ mod variants;
 
 use crate::args::sweep::{Storing, SweepArgs, Until};
 use crate::exit::{DONE, FAILED};
+use crate::json::JsonDetails;
 use crate::progress::Bar;
 use crate::session::{JsonTo, Session};
 use crate::{console, file, human, picture};
@@ -60,7 +61,8 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
             let unwritten = write(&results.sweep, args, chart).inspect_err(|error| session.show_error(error));
             let error = unwritten.err().or(interrupted);
             let outcome = (session.exit_code(error.as_ref()), error.as_ref());
-            session.finish_with("sweep", Some(SweepDetails::new(&results)), &report, None, outcome, JsonTo::Stdout)
+            let details = JsonDetails::new(Some(SweepDetails::new(&results)));
+            session.finish_with("sweep", &details, &report, None, outcome, JsonTo::Stdout)
         }
         Err(error) => session.fail("sweep", &error, JsonTo::Stdout),
     }

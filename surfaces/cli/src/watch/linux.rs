@@ -4,6 +4,7 @@
 
 use crate::args::watch::{RecorderChoice, WatchArgs};
 use crate::exit::FAILED;
+use crate::json::JsonDetails;
 use crate::session::{JsonTo, Session};
 use crate::watch::render;
 use crate::{console, file, human, json};
@@ -116,7 +117,7 @@ fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> 
         threads: usize::try_from(watched.threads_seen).unwrap_or(usize::MAX),
         ..Report::default()
     };
-    json::document("watch", Some(&watched), session.seconds(), &report, None, None)
+    json::document("watch", &JsonDetails::new(Some(&watched)), session.seconds(), &report, None, None)
 }
 
 /// Counts bytes of unknown formats.
