@@ -30,7 +30,7 @@ mod words;
 pub use bridge::to_tracing;
 pub use ceilings::{Ceilings, Kernel, Unpacking, Written};
 pub use document::Document;
-pub use html::{Heading, html};
+pub use html::{Heading, ProgramPage, ProgramTable, html};
 pub use model::load_seconds;
 pub use moved::Moved;
 pub use perfetto::perfetto;

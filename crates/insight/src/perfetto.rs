@@ -48,7 +48,7 @@ pub fn perfetto(recording: &Recording, title: &str, out: &mut dyn Write) -> io::
     events.name_process(title)?;
     events.sections(&recording.sections)?;
     for (index, thread) in recording.threads.iter().enumerate() {
-        events.thread(index, thread, &recording.files)?;
+        events.thread(recording, index, thread)?;
     }
     events.files(recording)?;
     counters::write(&mut events, recording)?;
@@ -132,13 +132,13 @@ impl Events<'_> {
     }
 
     /// Writes the spans of one thread. Viewers require enclosing spans first.
-    fn thread(&mut self, index: usize, thread: &Thread, files: &[FileUse]) -> io::Result<()> {
+    fn thread(&mut self, recording: &Recording, index: usize, thread: &Thread) -> io::Result<()> {
         let track = PROCESS + index as u64;
-        self.name_track(track, &if index == 0 { "caller".to_owned() } else { format!("worker {index}") })?;
+        self.name_track(track, &recording.thread_name(index))?;
         let mut order: Vec<&SpanRecord> = thread.spans.iter().collect();
         order.sort_by_key(|span| (span.start_ns, span.depth, span.end_ns));
         for span in order {
-            self.span(track, span, files)?;
+            self.span(track, span, &recording.files)?;
         }
         Ok(())
     }

@@ -206,8 +206,10 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
 }
 
 /// Sums over at least about 500 steps of at most 10 ms; the steps are longer if there would be more than [`MAX_STEPS`].
+/// Programs are read every 10 ms, so they have no shorter steps.
 pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
-    let step_ns = step(extent.length_ns());
+    let is_program = recording.threads.iter().any(|thread| !thread.name.is_empty());
+    let step_ns = step(extent.length_ns()).max(if is_program { LONGEST_STEP_NS } else { 1 });
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
     let [mut read_bytes, mut written_bytes, mut computing, mut calling] = std::array::from_fn(|_| vec![0.0; count]);
     let spread = |steps: &mut [f64], start_ns: u64, end_ns: u64, amount: f64| {

@@ -15,6 +15,8 @@ const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = WIDTH - 32.0;
 const CHART_HEIGHT: f64 = 120.0;
+/// Distance of the lines of the legend.
+const KEY_HEIGHT: f64 = 20.0;
 /// Maximum number of bars that can be distinguished at this width.
 const MAX_BARS: usize = 6_000;
 
@@ -57,7 +59,7 @@ pub fn svg(recording: &Recording, heading: &Heading, verdict: Option<&Verdict>, 
         .filter(|(_, bytes)| bytes.iter().any(|bytes| *bytes > 0.0))
         .collect();
     let threads_height = (rows.rows.len() as f64 * row_height(rows.rows.len())).max(20.0);
-    let height = 150.0 + threads_height + 50.0 + sides.len() as f64 * (CHART_HEIGHT + 62.0);
+    let height = 150.0 + keys_height(&rows) + threads_height + 50.0 + sides.len() as f64 * (CHART_HEIGHT + 62.0);
     let picture = Picture::new(WIDTH, height, &sentence(recording, verdict));
     let mut chart = Chart { picture, recording, extent, y: 0.0 };
     chart.picture.bar([0.0, 0.0, WIDTH, height], GROUND, 1.0);
@@ -68,6 +70,30 @@ pub fn svg(recording: &Recording, heading: &Heading, verdict: Option<&Verdict>, 
         chart.rates(is_output, bytes, &steps, ceilings);
     }
     chart.picture.finish()
+}
+
+/// The phases that occur, with the place of each in the legend: x coordinate and line.
+fn keys(rows: &ShownRows) -> Vec<(Phase, f64, usize)> {
+    let mut seen = [false; PHASE_COUNT];
+    rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
+    let mut x = LEFT;
+    let mut line = 0;
+    let place = |phase| {
+        let width = 34.0 + 7.2 * phase_words(phase).len() as f64;
+        if x + width > RIGHT {
+            x = LEFT;
+            line += 1;
+        }
+        let place = (phase, x, line);
+        x += width;
+        place
+    };
+    Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]).map(place).collect()
+}
+
+/// Height of the lines of the legend after the first.
+fn keys_height(rows: &ShownRows) -> f64 {
+    keys(rows).last().map_or(0.0, |(_, _, line)| *line as f64 * KEY_HEIGHT)
 }
 
 fn row_height(rows: usize) -> f64 {
@@ -107,20 +133,12 @@ impl Chart<'_> {
     }
 
     fn legend(&mut self, rows: &ShownRows) {
-        let mut seen = [false; PHASE_COUNT];
-        rows.rows.iter().flatten().for_each(|bar| seen[bar.phase as usize] = true);
-        let mut x = LEFT;
-        for phase in Phase::ALL.into_iter().filter(|&phase| seen[phase as usize]) {
-            let name = phase_words(phase);
-            let width = 34.0 + 7.2 * name.len() as f64;
-            if x + width > RIGHT {
-                break;
-            }
-            self.picture.bar([x, self.y - 9.0, 10.0, 10.0], color(phase)[0], 1.0);
-            self.picture.text([x + 16.0, self.y], Anchor::Start, 12.0, SOFT, name);
-            x += width;
+        for (phase, x, line) in keys(rows) {
+            let y = self.y + line as f64 * KEY_HEIGHT;
+            self.picture.bar([x, y - 9.0, 10.0, 10.0], color(phase)[0], 1.0);
+            self.picture.text([x + 16.0, y], Anchor::Start, 12.0, SOFT, phase_words(phase));
         }
-        self.y += 26.0;
+        self.y += 26.0 + keys_height(rows);
     }
 
     fn threads(&mut self, rows: &ShownRows, height: f64) {
@@ -129,7 +147,7 @@ impl Chart<'_> {
         for (index, bars) in rows.rows.iter().enumerate() {
             let y = top + index as f64 * each;
             if each > 12.0 || index % 4 == 0 {
-                let name = if index == 0 { "caller".to_owned() } else { format!("worker {index}") };
+                let name = self.recording.thread_name(index);
                 self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, &name);
             }
             // In order of level, so that inner spans are on top.

@@ -5,7 +5,7 @@
 //! writers and codecs. Nothing here evaluates a job.
 
 pub use polyhaul_insight::measure::{
-    Container, MeasureOptions, caches, forget, forget_cached, free_memory_bytes, keep, kept, kept_for,
+    Container, MeasureOptions, caches, forget, forget_cached, free_memory_bytes, keep, kept, kept_for, quick,
 };
 
 use crate::Result;

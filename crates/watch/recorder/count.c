@@ -126,6 +126,19 @@ static void count_in_common(enum tally tally, uint32_t file, long result, uint64
     add_to_common(&one);
 }
 
+static void add_activity(struct thread *thread, enum tally tally, long result, uint64_t bytes, uint64_t ticks)
+{
+    unsigned kind = tally == TALLY_READ || tally == TALLY_SEEK ? 0 : tally == TALLY_WRITE ? 1 : 2;
+    if (kind == 2 && tally != TALLY_SYNC)
+        return;
+    struct activity *activity = &thread->activity[kind];
+    activity->ticks += ticks;
+    if (ticks > record->wait_ticks)
+        activity->waited_ticks += ticks;
+    if (!is_error(result))
+        activity->bytes += bytes;
+}
+
 void count_call(struct thread *thread, enum tally tally, uint32_t file, long result, uint64_t bytes, uint64_t ticks)
 {
     if (thread == NULL || thread->is_counting) {
@@ -143,6 +156,7 @@ void count_call(struct thread *thread, enum tally tally, uint32_t file, long res
         count->tally = tally;
     }
     add_call(count, result, bytes, ticks);
+    add_activity(thread, tally, result, bytes, ticks);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     thread->is_counting = 0;
 }

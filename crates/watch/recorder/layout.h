@@ -145,6 +145,16 @@ struct count {
     struct exact_size sizes[EXACT_SIZES];
 };
 
+/* All calls of one kind in a thread, so that the command can tell at any time what the thread does. */
+struct activity {
+    uint64_t ticks;
+    uint64_t waited_ticks;
+    uint64_t bytes;
+};
+
+/* Kinds of activity: reads with seeks, writes, syncs. */
+#define ACTIVITIES 3
+
 struct thread {
     uint32_t state;
     int32_t id;
@@ -164,6 +174,7 @@ struct thread {
     uint64_t delay_ns; /* Time for which it was runnable, but waited for a processor. */
     uint32_t timer; /* Of its samples, plus one. */
     uint32_t unused;
+    struct activity activity[ACTIVITIES];
     struct count counts[OWN_COUNTS];
 };
 
@@ -233,7 +244,7 @@ struct record {
 #define OPTION_CLOCK 2u
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
-_Static_assert(sizeof(struct thread) == 1768, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct thread) == 1840, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

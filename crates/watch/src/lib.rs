@@ -26,6 +26,7 @@ pub mod report;
 pub mod stacks;
 mod symbols;
 pub mod system;
+pub mod timeline;
 pub mod trace;
 mod unwind;
 pub mod verdict;

@@ -5,6 +5,7 @@
 
 use crate::stacks::Stacks;
 use libc::pid_t;
+use std::collections::HashMap;
 
 /// Number of threads that remain distinguished whenever twice as many are stored; the other threads are combined.
 const MAX_THREADS: usize = 4096;
@@ -41,11 +42,18 @@ impl Waits {
 pub struct Locks {
     threads: Vec<Waits>,
     others: Waits,
-    /// Callers, by stack.
-    pub stacks: Stacks,
+    /// Callers by thread, by stack.
+    pub stacks: HashMap<pid_t, Stacks>,
 }
 
 impl Locks {
+    /// Callers of all threads.
+    pub fn stacks(&self) -> Stacks {
+        let mut stacks = Stacks::default();
+        self.stacks.values().for_each(|others| stacks.append(others));
+        stacks
+    }
+
     /// Stores the waits of a thread that ended.
     pub fn keep(&mut self, thread: pid_t, waits: Waits) {
         if waits.count == 0 && waits.time_ns <= 0 {
@@ -73,11 +81,6 @@ impl Locks {
         }
         self.sort();
         self.threads
-    }
-
-    /// Waits of threads that ended.
-    pub(crate) fn waits(&self) -> impl Iterator<Item = &Waits> {
-        self.threads.iter()
     }
 
     /// Number and time of all waits.

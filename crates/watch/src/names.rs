@@ -8,6 +8,9 @@ use crate::symbols::Symbols;
 use std::collections::HashMap;
 use std::path::Path;
 
+/// The recorder, as the system names its module.
+const RECORDER: &str = "memfd:polyhaul-recorder (deleted)";
+
 /// Resolves frames to names.
 pub(crate) struct Names<'a> {
     shelf: &'a Shelf,
@@ -32,6 +35,16 @@ impl<'a> Names<'a> {
         shelf.frames(stack).iter().map(|frame| self.frame(*frame)).collect()
     }
 
+    /// Names the functions of a stack, innermost first: `fread`, or the module if there is no symbol.
+    pub(crate) fn functions(&mut self, stack: u32) -> Vec<String> {
+        let shelf = self.shelf;
+        let name = |frame: &Frame| self.function(*frame).map_or_else(|| self.module(frame.module), |(name, _)| name);
+        let mut functions: Vec<String> = shelf.frames(stack).iter().map(name).collect();
+        // Functions of one module without symbols.
+        functions.dedup();
+        functions
+    }
+
     /// Formats a frame: `libc.so.6 pread64+0x14`, or the address if there is no symbol.
     fn frame(&mut self, frame: Frame) -> String {
         let module = self.module(frame.module);
@@ -45,7 +58,11 @@ impl<'a> Names<'a> {
     pub(crate) fn module(&self, module: u32) -> String {
         let path = self.shelf.modules.get(module as usize).map_or("", String::as_str);
         let name = Path::new(path).file_name().map_or(path.into(), |name| name.to_string_lossy());
-        if name.is_empty() { "?".into() } else { name.into_owned() }
+        match &*name {
+            "" => "?".into(),
+            RECORDER => "polyhaul's recorder".into(),
+            name => name.to_owned(),
+        }
     }
 
     /// Name of the function at a frame, and the offset of the frame in it.

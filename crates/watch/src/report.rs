@@ -8,9 +8,11 @@ use crate::files::{File, Kind, LIMITS, Transfers};
 use crate::locks::Waits;
 use crate::names::Names;
 use crate::stacks::Stacks;
+use crate::timeline::Timeline;
 use crate::trace::{End, Recorder, Seen};
 use crate::verdict::{self, WatchVerdict};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Maximum number of stacks reported per file, and for all lock waits.
@@ -21,6 +23,12 @@ const WORTH_SECONDS: f64 = 0.000_5;
 
 /// A file that was only opened is shown if its opens took at least this long.
 const SLOW_OPEN_SECONDS: f64 = 0.000_1;
+
+/// Where the files of the system are: libraries, settings, information of the kernel.
+const SYSTEM_FOLDERS: [&str; 8] = ["/usr/", "/lib/", "/lib64/", "/etc/", "/proc/", "/sys/", "/bin/", "/nix/store/"];
+
+/// A system file is listed if it takes at least this part of the time in all files.
+const SYSTEM_SHARE: f64 = 0.05;
 
 /// Everything that was observed during a run.
 #[derive(Serialize)]
@@ -65,11 +73,38 @@ pub struct Watched {
     pub files: Vec<Row>,
     /// Folders, pipes, terminals and other objects, in the same order.
     pub others: Vec<Row>,
+    /// Number of system files that are not listed in `files` because they took little time.
+    #[serde(skip)]
+    pub system_files: u64,
+    /// Seconds in them.
+    #[serde(skip)]
+    pub system_seconds: f64,
     /// Number of other objects that were used but are not listed in `others`.
     #[serde(skip)]
     pub further_others: u64,
     /// Lock waits, if requested.
     pub locks: Option<Locked>,
+    /// Seconds of all processes on processors.
+    pub cpu_seconds: f64,
+    /// Number of page faults that read from a disk: of mapped files, and of memory that was swapped out.
+    pub disk_faults: u64,
+    /// Largest resident memory of all processes together, in bytes, of readings every 10 ms; 0 if unknown.
+    pub peak_bytes: u64,
+    /// What threads and processes did over time.
+    #[serde(skip)]
+    pub timeline: Timeline,
+    /// Time on processors by stack, most first, if a profile was requested.
+    #[serde(skip)]
+    pub profile: Vec<ProfiledStack>,
+}
+
+/// Time on processors with the same stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProfiledStack {
+    /// Functions, outermost first.
+    pub functions: Vec<String>,
+    /// Nanoseconds.
+    pub time_ns: u64,
 }
 
 /// A program that was started but could not be recorded.
@@ -206,8 +241,8 @@ pub struct Waiting {
 }
 
 impl Watched {
-    /// Summarizes observations, with at most `top` files and threads.
-    pub fn new(program: Vec<String>, seen: Seen, cached: Cached, locks: bool, top: usize) -> Watched {
+    /// Summarizes observations.
+    pub fn new(program: Vec<String>, seen: Seen, cached: Cached, locks: bool) -> Watched {
         let mut names = Names::new(&seen.shelf);
         let here = std::env::current_dir().ok();
         let row = |file| Row::new(file, &cached, here.as_deref());
@@ -218,22 +253,20 @@ impl Watched {
         let verdict = verdict::judge(&seen, &files, &mut names);
         let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
             rows.sort_by(|(left, _), (right, _)| worse(left, right));
-            let rows = rows.drain(..).take(top);
             let mut stacks = |file: &File| if seen.has_stacks { list(&mut names, &file.stacks) } else { Vec::new() };
-            rows.map(|(row, file)| Row { stacks: stacks(file), ..row }).collect()
+            rows.drain(..).map(|(row, file)| Row { stacks: stacks(file), ..row }).collect()
         };
-        let used_others = others.iter().filter(|(row, _)| row.is_used()).count();
         let files = finish(&mut files);
         let others = finish(&mut others);
-        let further_others = used_others.saturating_sub(others.len()) as u64;
         let run_seconds = seen.run_ns as f64 / 1e9;
         let locks = locks.then(|| {
             let (waits, time_ns) = seen.locks.total();
-            let stacks = if seen.has_stacks { list(&mut names, &seen.locks.stacks) } else { Vec::new() };
-            let threads = seen.locks.sorted().into_iter().take(top);
+            let stacks = if seen.has_stacks { list(&mut names, &seen.locks.stacks()) } else { Vec::new() };
+            let threads = seen.locks.sorted().into_iter();
             let threads = threads.map(|waits| Waiting::new(waits, run_seconds)).collect();
             Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
         });
+        let profile = if seen.has_profile { profile(&mut names, &seen.cpu.stacks()) } else { Vec::new() };
         let (exit_code, signal) = match seen.end {
             End::Code(code) => (Some(code), None),
             End::Signal(signal) => (None, Some(signal)),
@@ -260,9 +293,33 @@ impl Watched {
             total,
             files,
             others,
-            further_others,
+            system_files: 0,
+            system_seconds: 0.0,
+            further_others: 0,
             locks,
+            cpu_seconds: seen.used.cpu_ns as f64 / 1e9,
+            disk_faults: seen.used.disk_faults,
+            peak_bytes: seen.timeline.peak_bytes,
+            timeline: seen.timeline,
+            profile,
         }
+    }
+
+    /// Keeps at most `top` files, other objects and threads: the slowest. System files that took little time are only
+    /// counted.
+    #[must_use]
+    pub fn limited(mut self, top: usize) -> Watched {
+        let least = SYSTEM_SHARE * self.total.seconds;
+        for row in self.files.extract_if(.., |row| row.is_system() && !row.is_slow() && row.seconds < least) {
+            self.system_files += 1;
+            self.system_seconds += row.seconds;
+        }
+        let used_others = self.others.iter().filter(|row| row.is_used()).count();
+        self.files.truncate(top);
+        self.others.truncate(top);
+        self.further_others = used_others.saturating_sub(self.others.len()) as u64;
+        self.locks.iter_mut().for_each(|locks| locks.threads.truncate(top));
+        self
     }
 }
 
@@ -313,6 +370,11 @@ impl Row {
     /// Whether to show the file: it was used after opening, or opening it took long.
     pub fn is_used(&self) -> bool {
         !self.is_opened_only() || self.opens > 0 && self.seconds >= SLOW_OPEN_SECONDS
+    }
+
+    /// Whether the file belongs to the system rather than to the program's work.
+    pub fn is_system(&self) -> bool {
+        SYSTEM_FOLDERS.iter().any(|folder| self.file.starts_with(folder))
     }
 
     /// Whether the file was never read, written, mapped or synced.
@@ -382,6 +444,20 @@ fn list(names: &mut Names<'_>, stacks: &Stacks) -> Vec<Stack> {
     worst
         .map(|(stack, calls, time_ns)| Stack { calls, seconds: seconds(time_ns), frames: names.frames(stack) })
         .collect()
+}
+
+/// All stacks of time on processors. Those that differ only in positions within functions are one.
+fn profile(names: &mut Names<'_>, stacks: &Stacks) -> Vec<ProfiledStack> {
+    let mut times: HashMap<Vec<String>, u64> = HashMap::new();
+    for (stack, _, time_ns) in stacks.sorted() {
+        let mut functions = names.functions(stack);
+        functions.reverse();
+        *times.entry(functions).or_default() += time_ns.max(0).cast_unsigned();
+    }
+    let mut stacks: Vec<_> =
+        times.into_iter().map(|(functions, time_ns)| ProfiledStack { functions, time_ns }).collect();
+    stacks.sort_by(|a, b| (b.time_ns, &a.functions).cmp(&(a.time_ns, &b.functions)));
+    stacks
 }
 
 fn seconds(time_ns: i64) -> f64 {

@@ -8,6 +8,7 @@ use crate::unwind::{self, Memory, Rule, Saved};
 use libc::pid_t;
 use std::collections::HashMap;
 use std::fs;
+use std::path::Path;
 
 /// Maximum number of frames per stack.
 const MAX_FRAMES: usize = 32;
@@ -140,13 +141,18 @@ impl Modules {
         let mut memory = Memory::new(process);
         let mut modules = Vec::new();
         let mut first = ("", 0);
+        let map = format!("/tmp/perf-{process}.map");
+        let has_map = Path::new(&map).is_file();
         for line in text.lines() {
             let Some((start, end, is_code, offset, name)) = mapping(line) else { continue };
             // The ELF header is in the first mapping of a module.
             if offset == 0 || name != first.0 {
                 first = (name, start);
             }
-            if is_code {
+            if is_code && has_map && (name.is_empty() || name.starts_with("//anon") || name.starts_with("[anon")) {
+                // Compiled at run time: the map has addresses in memory.
+                modules.push(Module { name: map.clone(), start, end, bias: 0, frames: None });
+            } else if is_code {
                 let (bias, frames) = headers(&mut memory, first.1).unwrap_or((start - offset.min(start), None));
                 modules.push(Module { name: name.to_owned(), start, end, bias, frames });
             }

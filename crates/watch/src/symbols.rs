@@ -1,11 +1,13 @@
 //! Resolves function names from the symbol tables of ELF files.
 //!
-//! Only symbol tables are read, and only when the report is written. Functions in files without symbol tables are shown
-//! as addresses.
+//! Only symbol tables are read, and only when the report is written: those of the file, else those of its separate debug
+//! file, else its dynamic symbols. Code that was compiled at run time has names if its compiler leaves a map for perf.
+//! Functions without a symbol are shown as addresses.
 
 use crate::code::elf::{bytes, number};
 use std::borrow::Cow;
 use std::fs::File;
+use std::path::{Path, PathBuf};
 
 /// Maximum size of a table to read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -56,27 +58,134 @@ impl Symbols {
     }
 
     fn read(path: &str) -> Option<Symbols> {
-        let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|data| data.is_file()))?;
+        if is_perf_map(path) {
+            return Some(Symbols::from_perf_map(&std::io::read_to_string(regular(path)?).ok()?));
+        }
+        let elf = Sections::open(path)?;
+        let is_stripped = elf.of_type(SYMBOLS).is_none();
+        let split = is_stripped.then(|| debug_files(path, &elf)).into_iter().flatten();
+        let split =
+            split.filter_map(|path| Sections::open(path.to_str()?)).find(|other| other.of_type(SYMBOLS).is_some());
+        // Stripped files keep only the dynamic symbols, which are a subset.
+        split.unwrap_or(elf).symbols()
+    }
+
+    /// Parses the map that a compiler at run time leaves (perf's `jit-interface.txt`): lines of address, size and name.
+    fn from_perf_map(text: &str) -> Symbols {
+        let mut symbols = Symbols::default();
+        for line in text.lines() {
+            let mut parts = line.splitn(3, ' ');
+            let mut number = || u64::from_str_radix(parts.next()?.trim_start_matches("0x"), 16).ok();
+            let (Some(start), Some(size)) = (number(), number()) else { continue };
+            symbols.functions.push((start, size, symbols.names.len()));
+            symbols.names.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
+            symbols.names.push(0);
+        }
+        symbols.functions.sort_unstable();
+        symbols
+    }
+}
+
+/// Whether a file has the names of code that was compiled at run time.
+fn is_perf_map(path: &str) -> bool {
+    path.starts_with("/tmp/perf-") && path.ends_with(".map")
+}
+
+/// Opens a file, unless it is a pipe or another special file. Only tables of larger ELF files are read.
+fn regular(path: &str) -> Option<File> {
+    let file = File::open(path).ok()?;
+    let is_small = |bytes: u64| bytes <= MAX_BYTES || !is_perf_map(path);
+    file.metadata().is_ok_and(|data| data.is_file() && is_small(data.len())).then_some(file)
+}
+
+/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by the number of its build, then by
+/// the name that its debug link gives.
+fn debug_files(path: &str, elf: &Sections) -> Vec<PathBuf> {
+    let root = Path::new("/usr/lib/debug");
+    let folder = Path::new(path).parent().unwrap_or(Path::new("/"));
+    let mut files = Vec::new();
+    if let Some((first, rest)) =
+        elf.build().and_then(|build| Some((build.get(..2)?.to_owned(), build.get(2..)?.to_owned())))
+    {
+        files.push(root.join(".build-id").join(first).join(rest + ".debug"));
+    }
+    if let Some(name) = elf.debug_link() {
+        let below_root = root.join(folder.strip_prefix("/").unwrap_or(folder));
+        files.extend([folder.to_owned(), folder.join(".debug"), below_root].map(|folder| folder.join(&name)));
+    }
+    // A file may link to itself.
+    files.retain(|file| file != Path::new(path));
+    files
+}
+
+/// An ELF file with its section headers: `sh_name` at 0, `sh_type` at 4, `sh_offset` at 24, `sh_size` at 32 and `sh_link` at
+/// 40 of each.
+struct Sections {
+    file: File,
+    headers: Vec<u8>,
+    /// Index of the section with the names of sections.
+    names: u64,
+}
+
+impl Sections {
+    fn open(path: &str) -> Option<Sections> {
+        let file = regular(path)?;
         let head = bytes(&file, MAX_BYTES, 0, 64)?;
         if !head.starts_with(b"\x7FELF\x02\x01") {
             return None;
         }
-        // ELF header: e_shoff at 40, e_shnum at 60. Section headers: sh_type at 4, sh_offset at 24, sh_size at 32,
-        // sh_link at 40.
-        let at = number::<8>(&head, 40)?;
+        // ELF header: e_shoff at 40, e_shnum at 60, e_shstrndx at 62.
         let count = number::<2>(&head, 60)?;
-        let sections = bytes(&file, MAX_BYTES, at, count.checked_mul(SECTION_BYTES)?)?;
-        let section = |index: u64| {
-            let start = usize::try_from(index.checked_mul(SECTION_BYTES)?).ok()?;
-            sections.get(start..start.checked_add(SECTION_BYTES as usize)?)
+        let headers = bytes(&file, MAX_BYTES, number::<8>(&head, 40)?, count.checked_mul(SECTION_BYTES)?)?;
+        Some(Sections { file, headers, names: number::<2>(&head, 62)? })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &[u8]> {
+        self.headers.chunks_exact(SECTION_BYTES as usize)
+    }
+
+    fn of_type(&self, kind: u32) -> Option<&[u8]> {
+        self.all().find(|section| number::<4>(section, 4) == Some(u64::from(kind)))
+    }
+
+    fn at(&self, index: u64) -> Option<&[u8]> {
+        self.all().nth(usize::try_from(index).ok()?)
+    }
+
+    fn content(&self, section: &[u8]) -> Option<Vec<u8>> {
+        bytes(&self.file, MAX_BYTES, number::<8>(section, 24)?, number::<8>(section, 32)?)
+    }
+
+    fn symbols(&self) -> Option<Symbols> {
+        let table = self.of_type(SYMBOLS).or_else(|| self.of_type(DYNAMIC_SYMBOLS))?;
+        let names = self.content(self.at(number::<4>(table, 40)?)?)?;
+        Some(Symbols { functions: functions(&self.content(table)?)?, names })
+    }
+
+    fn named(&self, name: &[u8]) -> Option<&[u8]> {
+        let names = self.content(self.at(self.names)?)?;
+        let is_named = |section: &&[u8]| {
+            let start = number::<4>(section, 0).and_then(|start| usize::try_from(start).ok());
+            let text = start.and_then(|start| names.get(start..));
+            text.is_some_and(|text| text.strip_prefix(name).is_some_and(|rest| rest.first() == Some(&0)))
         };
-        let kind =
-            |kind| (0..count).filter_map(section).find(|section| number::<4>(section, 4) == Some(u64::from(kind)));
-        // Stripped files keep only the dynamic symbols, which are a subset.
-        let table = kind(SYMBOLS).or_else(|| kind(DYNAMIC_SYMBOLS))?;
-        let content = |section| bytes(&file, MAX_BYTES, number::<8>(section, 24)?, number::<8>(section, 32)?);
-        let names = content(section(number::<4>(table, 40)?)?)?;
-        Some(Symbols { functions: functions(&content(table)?)?, names })
+        self.all().find(is_named)
+    }
+
+    /// The number of the build in hexadecimal digits: a note with a header of 12 bytes and the name `GNU`.
+    fn build(&self) -> Option<String> {
+        let note = self.content(self.named(b".note.gnu.build-id")?)?;
+        let count = usize::try_from(number::<4>(&note, 4)?).ok()?;
+        let digits = note.get(16..16_usize.checked_add(count)?)?;
+        Some(digits.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// The name of the file with the symbols. It is only a name, so that it refers to no other folder.
+    fn debug_link(&self) -> Option<String> {
+        let link = self.content(self.named(b".gnu_debuglink")?)?;
+        let name = link.split(|byte| *byte == 0).next()?;
+        let name = String::from_utf8(name.to_vec()).ok()?;
+        (!name.is_empty() && !name.contains('/') && name != "..").then_some(name)
     }
 }
 
@@ -111,6 +220,40 @@ mod tests {
         let names = b"\0__free\0cfree\0free\0".to_vec();
         let symbols = Symbols { functions: vec![(16, 8, 1), (16, 8, 8), (16, 8, 14)], names };
         assert_eq!(symbols.name(17), Some(("free".into(), 1)));
+    }
+
+    #[test]
+    fn maps_of_compilers_are_read() {
+        let symbols = Symbols::from_perf_map("7f00 20 py::load:/x/load.py\n0x7e00 10 a b\nbad line\n7f20 zz none\n");
+        assert_eq!(symbols.name(0x7f1f), Some(("py::load:/x/load.py".into(), 0x1f)));
+        assert_eq!((symbols.name(0x7e00), symbols.name(0x7f20)), (Some(("a b".into(), 0)), None));
+        assert!(is_perf_map("/tmp/perf-7.map") && !is_perf_map("/usr/lib/perf-7.map"));
+    }
+
+    #[test]
+    fn symbols_of_stripped_files_are_elsewhere() {
+        let folder = std::env::temp_dir().join(format!("polyhaul-symbols-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join(".debug")).unwrap();
+        let path = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+        let run = |command: &str| {
+            let made = std::process::Command::new("sh").args(["-ec", command]).current_dir(&folder).status();
+            made.is_ok_and(|status| status.success())
+        };
+        let make =
+            "echo 'static int hidden(int a) { return a * 7; } int main(int c, char **v) { return hidden(c); }' > a.c
+                    cc -O0 -Wl,--build-id=none -o a a.c; cp a whole
+                    objcopy --only-keep-debug a .debug/a.debug; strip a
+                    objcopy --add-gnu-debuglink=.debug/a.debug a";
+        if run(make) {
+            let names = |symbols: &Symbols| String::from_utf8_lossy(&symbols.names).into_owned();
+            assert!(names(&Symbols::from_file(&path("whole"))).contains("hidden"));
+            assert!(names(&Symbols::from_file(&path("a"))).contains("hidden"));
+            std::fs::remove_file(path(".debug/a.debug")).unwrap();
+            assert!(!names(&Symbols::from_file(&path("a"))).contains("hidden"));
+        } else {
+            let _ = std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: there are no compiler and binutils\n");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

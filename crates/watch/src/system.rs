@@ -296,10 +296,62 @@ pub fn end_with_parent() -> io::Result<()> {
 
 /// Time since an arbitrary start, in nanoseconds.
 pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// Time of a process on processors, over all of its threads, in nanoseconds.
+pub fn process_cpu_ns(process: pid_t) -> Option<u64> {
+    /// Of a process, to the nanosecond: `CPUCLOCK_SCHED` of the kernel (`man 3 clock_getcpuclockid`).
+    const EXACT: libc::clockid_t = 2;
+    clock_ns(!process << 3 | EXACT)
+}
+
+/// What processes used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Time on processors, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Number of page faults that read from a disk.
+    pub disk_faults: u64,
+}
+
+impl Used {
+    /// What was used since an earlier reading.
+    #[must_use]
+    pub fn since(self, earlier: Used) -> Used {
+        Used {
+            cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
+            disk_faults: self.disk_faults.saturating_sub(earlier.disk_faults),
+        }
+    }
+}
+
+/// What all children used that were waited for, with their own.
+pub fn used_by_children() -> Used {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is writable and lives through the call; zeros are valid for it.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    let times = [usage.ru_utime, usage.ru_stime];
+    let ns = |time: &libc::timeval| time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000;
+    Used { cpu_ns: times.iter().map(ns).sum(), disk_faults: usage.ru_majflt.cast_unsigned() }
+}
+
+/// The time of a clock in nanoseconds; `None` if there is no such clock.
+fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable and lives through the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    (result == 0).then(|| time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned())
+}
+
+/// Size of a page in bytes.
+pub fn page_bytes() -> u64 {
+    // SAFETY: the call takes a number only.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(bytes).unwrap_or(4096)
 }
 
 /// The environment of a program to start: variables in their order.

@@ -13,7 +13,8 @@ use crate::filter::{Call, Filter};
 use crate::locks::{Locks, Waits};
 use crate::near::{self, Near};
 use crate::stacks::{Shelf, Space, Stacks};
-use crate::system::{self, Registers};
+use crate::system::{self, Registers, Used};
+use crate::timeline::Timeline;
 use libc::{c_int, pid_t};
 use serde::Serialize;
 use std::cell::RefCell;
@@ -49,6 +50,9 @@ pub struct Wanted {
     pub stacks: bool,
     /// Whether to record lock waits.
     pub locks: bool,
+    /// Whether to record what threads do over time, and the stacks of their time on processors ([`crate::preload`]
+    /// only).
+    pub profile: bool,
 }
 
 /// Cost of stopping, measured with calls that do nothing.
@@ -144,6 +148,12 @@ pub struct Seen {
     pub lost: u64,
     /// Number of places in code where calls are not recorded.
     pub missed_sites: u64,
+    /// What threads and processes did over time; empty when tracing.
+    pub timeline: Timeline,
+    /// Whether a profile was requested.
+    pub has_profile: bool,
+    /// What all processes used.
+    pub used: Used,
 }
 
 /// The reason why nothing was observed.
@@ -161,13 +171,15 @@ pub enum Failure {
 /// go: the program or, once it has ended, another live process, if any.
 pub fn watch(work: &Work, request: Wanted, costs: StopCosts, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
     let filter = Filter::new(request.locks);
+    let before = system::used_by_children();
     let child = Child::fork(work, &filter).map_err(Failure::System)?;
     hand_over(child.pid);
     let departed = child.go(OPTIONS as usize).map_err(Failure::Forbidden)?;
     let mut tracer = Tracer::new(&filter, request, costs, departed.pid);
     tracer.hand_over = hand_over;
     tracer.run().map_err(Failure::System)?;
-    tracer.finish(departed)
+    let seen = tracer.finish(departed)?;
+    Ok(Seen { used: system::used_by_children().since(before), ..seen })
 }
 
 /// Measures the cost of stopping.
@@ -371,6 +383,9 @@ impl<'a> Tracer<'a> {
             unrecorded: Vec::new(),
             lost: 0,
             missed_sites: 0,
+            timeline: Timeline::default(),
+            has_profile: false,
+            used: Used::default(),
         })
     }
 
@@ -553,7 +568,7 @@ impl<'a> Tracer<'a> {
         if pending.call == Call::Wait {
             thread.waits.add(id, time_ns, result.is_some());
             if let Some(stack) = pending.stack {
-                self.locks.stacks.add(stack, time_ns);
+                self.locks.stacks.entry(id).or_default().add(stack, time_ns);
             }
             return;
         }

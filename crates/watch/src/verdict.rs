@@ -10,7 +10,7 @@ use crate::report::Row;
 use crate::stacks::{Frame, Shelf, Stacks};
 use crate::trace::{CpuTime, Seen};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A cause is named if it explains at least this part of the run.
 const MIN_SHARE: f64 = 0.3;
@@ -197,22 +197,26 @@ fn caller(frames: &[Frame], names: &mut Names<'_>) -> Option<String> {
 }
 
 fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict> {
+    let mut functions: HashMap<u32, Option<String>> = HashMap::new();
+    let mut times: BTreeMap<String, i64> = BTreeMap::new();
+    let mut waiting_threads = 0;
     let mut waited_ns = 0;
-    let mut longest: Option<(i64, String)> = None;
-    for (stack, _, time_ns) in locks.stacks.sorted() {
-        let frames = names.shelf().frames(stack).to_vec();
-        let functions = frames.iter().filter_map(|frame| names.function(*frame));
-        let functions: Vec<String> = functions.map(|(name, _)| name).collect();
-        let Some(function) = locked(&functions) else { continue };
-        waited_ns += time_ns;
-        if longest.as_ref().is_none_or(|(longest_ns, _)| time_ns > *longest_ns) {
-            longest = Some((time_ns, function.to_owned()));
+    for stacks in locks.stacks.values() {
+        let mut thread_ns = 0;
+        for (stack, _, time_ns) in stacks.sorted() {
+            let function = functions.entry(stack).or_insert_with(|| locked(&names.functions(stack)).cloned());
+            if let Some(function) = function {
+                thread_ns += time_ns;
+                *times.entry(function.clone()).or_default() += time_ns;
+            }
+        }
+        if thread_ns as f64 / 1e9 >= MIN_WAIT_SHARE * run.active_seconds {
+            waiting_threads += 1;
+            waited_ns += thread_ns;
         }
     }
-    let is_waiting = |time_ns: i64| time_ns as f64 / 1e9 >= MIN_WAIT_SHARE * run.active_seconds;
-    let waiting_threads = locks.waits().filter(|waits| is_waiting(waits.time_ns)).count() as u64;
     let share = waited_ns as f64 / 1e9 / (run.active_seconds * waiting_threads.max(1) as f64);
-    let (_, function) = longest?;
+    let (function, _) = times.into_iter().max_by_key(|(_, time_ns)| *time_ns)?;
     let verdict = WatchVerdict::Lock { waiting_threads, threads: run.threads, function, share: share.min(1.0) };
     (waiting_threads > 1 && share >= MIN_LOCK_SHARE).then_some(verdict)
 }
@@ -314,6 +318,8 @@ mod tests {
     use crate::files::Files;
     use crate::filter::Call;
     use crate::report::Watched;
+    use crate::system::Used;
+    use crate::timeline::Timeline;
     use crate::trace::{End, Recorder};
     use libc::pid_t;
 
@@ -337,12 +343,15 @@ mod tests {
             unrecorded: Vec::new(),
             lost: 0,
             missed_sites: 0,
+            timeline: Timeline::default(),
+            has_profile: false,
+            used: Used::default(),
         }
     }
 
     fn verdict(seen: Seen) -> WatchVerdict {
         let cached = Cached { bytes_per_second: 1e9, call_ns: 100.0 };
-        Watched::new(Vec::new(), seen, cached, true, 10).verdict
+        Watched::new(Vec::new(), seen, cached, true).verdict
     }
 
     fn compute(seen: &mut Seen, thread: pid_t, time_ns: i64) {

@@ -525,6 +525,36 @@ static int case_daemon(void)
     return 0;
 }
 
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+
+static void *wait_for_held(void *argument)
+{
+    pthread_setname_np(pthread_self(), "waiter");
+    pthread_mutex_lock(&held);
+    pthread_mutex_unlock(&held);
+    return argument;
+}
+
+/* One thread computes, then sleeps, while another waits for it. */
+static int case_phases(void)
+{
+    pthread_t waiter;
+    static char buffer[1 << 16];
+    int zero = open("/dev/zero", O_RDONLY);
+    pthread_mutex_lock(&held);
+    pthread_create(&waiter, NULL, wait_for_held, NULL);
+    burn(200000);
+    for (int count = 0; count < 100; count++)
+        check(read(zero, buffer, sizeof(buffer)) == sizeof(buffer), "read");
+    usleep(200000);
+    pthread_mutex_unlock(&held);
+    pthread_join(waiter, NULL);
+    /* The timeline lacks what happened after its last interval. */
+    usleep(100000);
+    printf("phases\n");
+    return 0;
+}
+
 static int case_crash(void)
 {
     char byte;
@@ -545,6 +575,7 @@ int main(int count, char **arguments)
         {"coroutine", case_coroutine}, {"alternate", case_alternate}, {"threads", case_threads}, {"many", case_many},
         {"daemon", case_daemon}, {"crash", case_crash}, {"sleeps", case_sleeps}, {"handlers", case_handlers},
         {"detached", case_detached}, {"outlived", case_outlived}, {"restarted", case_restarted},
+        {"phases", case_phases},
     };
     if (strcmp(name, "relay") == 0)
         return case_relay(arguments[0], count > 2 ? atoi(arguments[2]) : 100);

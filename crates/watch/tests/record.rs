@@ -5,6 +5,7 @@
 
 use polyhaul_watch::files::{File, Kind};
 use polyhaul_watch::preload;
+use polyhaul_watch::timeline::{Activity, Line};
 use polyhaul_watch::trace::{End, Seen, Wanted};
 use std::ffi::OsString;
 use std::fs;
@@ -61,7 +62,7 @@ fn record(case: &str) -> Option<Seen> {
         }
     }
     let plain = Ran { text: fs::read_to_string(&output).unwrap(), end };
-    let request = Wanted { all: true, stacks: false, locks: true };
+    let request = Wanted { all: true, stacks: false, locks: true, profile: true };
     let seen = preload::watch(&parts, request, &|_| ()).unwrap();
     let recorded = Ran { text: fs::read_to_string(&output).unwrap(), end: seen.end };
     assert_eq!(recorded, plain);
@@ -132,6 +133,24 @@ fn small_stacks_suffice() {
 fn handlers_on_another_stack_are_recorded() {
     let Some(seen) = record("alternate") else { return };
     assert_eq!(file(&seen, "/dev/null").writes.calls, 100);
+}
+
+#[test]
+fn the_timeline_shows_what_threads_do() {
+    let Some(seen) = record("phases") else { return };
+    let sum = |line: &Line, activity| -> u64 {
+        line.intervals.iter().map(|interval| u64::from(interval.us[activity as usize])).sum()
+    };
+    let lines = &seen.timeline.lines;
+    let busy = lines.iter().find(|line| sum(line, Activity::Asleep) >= 250_000).unwrap();
+    assert!(sum(busy, Activity::Running) >= 190_000, "{busy:?}");
+    assert_eq!(busy.intervals.iter().map(|interval| interval.read_bytes).max().map(|most| most > 0), Some(true));
+    let waiter = lines.iter().find(|line| line.name == "waiter").unwrap();
+    assert!(sum(waiter, Activity::Locked) >= 350_000 && sum(waiter, Activity::Running) < 50_000, "{waiter:?}");
+    let last = seen.timeline.moments.last().unwrap();
+    assert!(last.cpu_ns >= 190_000_000 && seen.timeline.peak_bytes > 100_000, "{last:?}");
+    let locked = seen.timeline.moments.iter().filter(|moment| moment.locked == 1).count();
+    assert!(locked > 0 && seen.timeline.hidden_threads == 0);
 }
 
 #[test]

@@ -390,13 +390,17 @@ impl Command {
 }
 
 impl Everywhere {
-    /// The first given option that applies only to subcommands that read or write assets.
-    pub fn of_work(&self) -> Option<&'static str> {
+    /// The first given option for files about a run.
+    pub fn of_records(&self) -> Option<&'static str> {
+        let given =
+            [("--trace", self.trace.is_some()), ("--report", self.report.is_some()), ("--chart", self.chart.is_some())];
+        given.iter().find(|(_, is_given)| *is_given).map(|(name, _)| *name)
+    }
+
+    /// The first given option for simulated devices.
+    pub fn of_pace(&self) -> Option<&'static str> {
         let pace = &self.pace;
         let given = [
-            ("--trace", self.trace.is_some()),
-            ("--report", self.report.is_some()),
-            ("--chart", self.chart.is_some()),
             ("--read-rate", pace.read_rate.is_some()),
             ("--write-rate", pace.write_rate.is_some()),
             ("--read-latency", pace.read_latency.is_some()),

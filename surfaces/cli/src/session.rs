@@ -15,7 +15,7 @@ use polyhaul::many;
 use polyhaul::measure::{Container, free_memory_bytes};
 use polyhaul::model::Scene;
 use polyhaul::options::RunOptions;
-use polyhaul::report::Verdict;
+use polyhaul::report::{Document, Heading, Verdict};
 use polyhaul::trace::{Recording, Trace};
 use polyhaul::{
     Content, Converted, Error, ErrorKind, Input, Loaded, ReadOptions, Reader, Report, Result, WriteOptions, Writer,
@@ -23,7 +23,7 @@ use polyhaul::{
 use polyhaul_fault::planted;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// The state of a run.
@@ -59,16 +59,25 @@ impl Session {
 
     /// Fails if a file requested for the end of the run cannot be written. Call it before starting the work.
     ///
-    /// Also fails if such a file or a rate is requested for a subcommand that does not read or write assets (`is_work`
-    /// is false).
-    pub fn check(&self, is_work: bool) -> Result<()> {
-        if !is_work && let Some(option) = self.everywhere.of_work() {
+    /// Also fails if such a file is requested for a subcommand that leaves none, or a rate for one that does not read or
+    /// write assets (`is_work` is false).
+    pub fn check(&self, is_work: bool, leaves_records: bool) -> Result<()> {
+        let refused = |option: &str, others: &str| {
             self.records.forget();
-            let error =
-                Error::new(ErrorKind::Usage, format!("{option} applies only to subcommands that read or write assets"));
-            return Err(error.with_hint(format!("remove {option}")));
+            let message = format!("{option} applies only to subcommands that read or write assets{others}");
+            Err(Error::new(ErrorKind::Usage, message).with_hint(format!("remove {option}")))
+        };
+        match (self.everywhere.of_records(), self.everywhere.of_pace()) {
+            (Some(option), _) if !leaves_records => refused(option, ", and to watch"),
+            (_, Some(option)) if !is_work => refused(option, ""),
+            _ => self.records.check(),
         }
-        self.records.check()
+    }
+
+    /// Takes the files that are requested for the end of the run, so that the session does not write them, with their
+    /// heading.
+    pub fn take_records(&self) -> Option<(Vec<(Document, PathBuf)>, Heading)> {
+        self.records.take()
     }
 
     /// Whether to print text for people other than errors.

@@ -4,7 +4,11 @@
 //! to the program: the report is written to standard error or to a file.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod best;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod page;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod render;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
@@ -18,5 +22,6 @@ pub use linux::run;
 pub fn run(session: &crate::session::Session, _: &crate::args::watch::WatchArgs) -> u8 {
     let message = "`watch` is supported only on Linux, on x86-64 and aarch64";
     let error = polyhaul::Error::new(polyhaul::ErrorKind::Unsupported, message);
+    let error = error.with_hint("use Windows Performance Recorder on Windows, or Instruments on macOS");
     session.fail("watch", &error, crate::session::JsonTo::Stderr)
 }

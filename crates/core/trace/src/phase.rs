@@ -45,8 +45,14 @@ pub enum Phase {
     WaitTurn,
     /// Waiting while other threads finish the last chunks.
     WaitEnd,
-    /// Waiting for one of polyhaul's locks.
+    /// Waiting for a lock: one of polyhaul's, or one of a watched program.
     Lock,
+    /// Running the code of a watched program.
+    Run,
+    /// Waiting for a core, in a watched program.
+    Ready,
+    /// Waiting for something else, in a watched program: a timer, a child, a connection.
+    Sleep,
     /// Everything else.
     Other,
 }
@@ -77,6 +83,9 @@ impl Phase {
         Phase::WaitTurn,
         Phase::WaitEnd,
         Phase::Lock,
+        Phase::Run,
+        Phase::Ready,
+        Phase::Sleep,
         Phase::Other,
     ];
 
@@ -103,13 +112,16 @@ impl Phase {
             Phase::WaitTurn => "wait for turn",
             Phase::WaitEnd => "wait for the end",
             Phase::Lock => "lock",
+            Phase::Run => "run",
+            Phase::Ready => "ready",
+            Phase::Sleep => "sleep",
             Phase::Other => "other",
         }
     }
 
     /// Returns whether the thread is idle in this phase.
     pub fn is_wait(self) -> bool {
-        matches!(self, Phase::WaitInput | Phase::WaitTurn | Phase::WaitEnd | Phase::Lock)
+        matches!(self, Phase::WaitInput | Phase::WaitTurn | Phase::WaitEnd | Phase::Lock | Phase::Ready | Phase::Sleep)
     }
 
     /// Returns whether the phase moves bytes into or out of the process, or delays that.

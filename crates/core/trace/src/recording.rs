@@ -55,6 +55,8 @@ pub struct Section {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Thread {
+    /// Name; empty for threads of polyhaul.
+    pub name: String,
     /// Time per phase.
     pub totals: Totals,
     /// Timeline, if spans were requested, ordered by end, so that a span follows the spans nested in it.
@@ -187,7 +189,32 @@ impl Totals {
     }
 }
 
+impl Thread {
+    /// Adds a span of a watched program, after all others in time. `bytes` is the number of bytes that it moved. Extends
+    /// the last span if that has the same phase and no gap follows it.
+    pub fn push(&mut self, phase: Phase, start_ns: u64, end_ns: u64, bytes: u64) {
+        let lane = Lane::Side;
+        self.totals.add(lane, phase, end_ns.saturating_sub(start_ns));
+        match self.spans.last_mut() {
+            Some(last) if last.phase == phase && last.end_ns == start_ns => {
+                last.end_ns = end_ns;
+                last.value += bytes;
+            }
+            _ => self.spans.push(SpanRecord { start_ns, end_ns, phase, lane, depth: 0, file: None, value: bytes }),
+        }
+    }
+}
+
 impl Recording {
+    /// Returns the name of a thread: its own, or `caller` and `worker 1` for threads of polyhaul.
+    pub fn thread_name(&self, index: usize) -> String {
+        match self.threads.get(index).map(|thread| thread.name.as_str()) {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ if index == 0 => "caller".to_owned(),
+            _ => format!("worker {index}"),
+        }
+    }
+
     /// Returns the times of all threads, summed.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();
@@ -203,7 +230,7 @@ impl Recording {
             if let Some(before) = earlier.threads.get(number) {
                 totals.less(&before.totals);
             }
-            Thread { totals, spans: Vec::new() }
+            Thread { name: thread.name.clone(), totals, spans: Vec::new() }
         };
         let used = match (self.used, earlier.used) {
             (Some(now), Some(before)) => Some(now.since(before)),

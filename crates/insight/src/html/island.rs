@@ -5,9 +5,9 @@
 
 use super::HtmlJob;
 use crate::json::Json;
-use crate::shown::{Bar, MAX_LEVELS, What};
+use crate::shown::{Bar, MAX_LEVELS, MAX_ROWS, What};
 use crate::words::{phase_words, plain};
-use polyhaul_trace::{Lane, Phase, Sample};
+use polyhaul_trace::{Lane, Phase, Recording, Sample};
 
 /// Maximum length of a file name in characters, and total length in bytes after which further names are dropped.
 const NAME_CHARS: usize = 80;
@@ -26,7 +26,7 @@ pub(super) fn island(job: &HtmlJob<'_>) -> String {
         json.key("unit").integer(unit_ns);
         json.key("length").number(job.extent.length_ns() as f64 / unit_ns as f64);
         json.key("wanted").integer(job.recording.wanted_threads as u64);
-        words(json);
+        words(json, job.recording);
         json.key("rows").array(|json| {
             job.rows.rows.iter().for_each(|bars| row(json, job, bars, unit_ns, &mut names));
         });
@@ -44,14 +44,20 @@ fn unit(length_ns: u64) -> u64 {
     (0..20).map_while(|power| 10_u64.checked_pow(power)).find(|unit| length_ns / unit < 100_000_000).unwrap_or(1)
 }
 
-fn words(json: &mut Json) {
+fn words(json: &mut Json, recording: &Recording) {
+    json.key("names").array(|json| {
+        let rows = recording.threads.len().min(MAX_ROWS);
+        (0..rows).for_each(|row| json.string(&recording.thread_name(row).chars().map(plain).collect::<String>()));
+    });
     json.key("phases").array(|json| Phase::ALL.iter().for_each(|phase| json.string(phase_words(*phase))));
     let indices = |json: &mut Json, is: fn(Phase) -> bool| {
         Phase::ALL.iter().filter(|phase| is(**phase)).for_each(|phase| json.integer(*phase as u64));
     };
     json.key("io").array(|json| indices(json, Phase::is_io));
     json.key("waits").array(|json| indices(json, Phase::is_wait));
-    json.key("lanes").array(|json| Lane::ALL.iter().for_each(|lane| json.string(lane.name())));
+    // Threads of programs have no roles.
+    let lanes: &[Lane] = if recording.threads.iter().any(|thread| !thread.name.is_empty()) { &[] } else { &Lane::ALL };
+    json.key("lanes").array(|json| lanes.iter().for_each(|lane| json.string(lane.name())));
 }
 
 /// The bars of a thread: an array per level, with five numbers per bar. These are the time since the end of the

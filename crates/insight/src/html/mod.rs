@@ -3,14 +3,17 @@
 //! Text (verdict, phases, files) is static HTML, readable without scripts; charts (threads, rates, memory) are data
 //! drawn by `page.js`. Untrusted text enters the page only through [`escaped`] and [`Json`](super::json::Json).
 //! `tables` generates the text, `island` the data, and `shown` (in the parent folder) reduces recordings to screen
-//! resolution.
+//! resolution. `program` generates the page of a watched program from the same parts, with `flames`.
 
+mod flames;
 mod island;
+mod program;
 mod tables;
 
 #[cfg(test)]
 mod tests;
 
+pub use program::{ProgramPage, ProgramTable};
 pub(super) use tables::headline;
 
 use super::chart;
@@ -53,6 +56,20 @@ pub(super) struct HtmlJob<'a> {
     steps: Steps,
 }
 
+impl<'a> HtmlJob<'a> {
+    fn new(
+        recording: &'a Recording,
+        heading: &'a Heading,
+        verdict: Option<&'a Verdict>,
+        ceilings: Option<&'a Ceilings>,
+    ) -> HtmlJob<'a> {
+        let extent = Extent::from_recording(recording);
+        let rows = shown::rows(recording, extent, MAX_BARS);
+        let steps = shown::steps(recording, extent);
+        HtmlJob { recording, heading, verdict, ceilings, extent, rows, steps }
+    }
+}
+
 /// Generates the report of a job: a self-contained HTML file of less than 1 MB, for light and dark screens, phones and
 /// print.
 ///
@@ -76,22 +93,28 @@ pub fn html(
     verdict: Option<&Verdict>,
     ceilings: Option<&Ceilings>,
 ) -> String {
-    let extent = Extent::from_recording(recording);
-    let rows = shown::rows(recording, extent, MAX_BARS);
-    let steps = shown::steps(recording, extent);
-    let job = HtmlJob { recording, heading, verdict, ceilings, extent, rows, steps };
-    filled(PAGE, |name| match name {
-        "title" => escaped(&heading.command),
-        "style" => STYLE.to_owned(),
-        "colors" => colors(),
-        "facts" => tables::facts(&job),
+    let job = HtmlJob::new(recording, heading, verdict, ceilings);
+    let main = filled(include_str!("job.html"), |name| match name {
         "verdict" => tables::verdict(&job),
         "phases" => tables::phases(&job),
         "charts" => charts(&job),
         "files" => tables::files(&job),
         "ceilings" => tables::ceilings(&job),
         "notes" => tables::notes(&job),
-        "data" => island::island(&job),
+        _ => String::new(),
+    });
+    page(&job, &main)
+}
+
+/// Adds the frame of a page: head, title, data and script.
+fn page(job: &HtmlJob<'_>, main: &str) -> String {
+    filled(PAGE, |name| match name {
+        "title" => escaped(&job.heading.command),
+        "style" => STYLE.to_owned(),
+        "colors" => colors(),
+        "facts" => tables::facts(job),
+        "main" => main.to_owned(),
+        "data" => island::island(job),
         "script" => SCRIPT.to_owned(),
         _ => String::new(),
     })

@@ -240,7 +240,7 @@
       const i = lowest(end, from + 1e-9);
       return i < begin.length && begin[i] < to;
     });
-  const rowNames = rows.map((_, index) => (index ? "worker " + index : "caller"));
+  const rowNames = data.names;
 
   const drawBars = (pen, box, row, level) => {
     const { begin, end, rest } = rows[row][level];
@@ -277,7 +277,8 @@
     const every = Math.ceil(14 / height);
     rowNames.forEach((name, row) => {
       const short = box.left < 80 ? name.replace("worker ", "w ") : name;
-      if (row % every === 0) pen.fillText(short, box.left - 10, box.top + (row + 0.5) * height);
+      const fits = pen.measureText(short).width < box.left - 10;
+      if (row % every === 0) pen.fillText(fits ? short : short.split(" ").pop(), box.left - 10, box.top + (row + 0.5) * height);
     });
     clip(pen, box);
     rows.forEach((levels, row) => levels.forEach((_, level) => drawBars(pen, box, row, level)));
@@ -461,10 +462,10 @@
     const { begin, end } = rows[row][level];
     const when = "start " + time(begin[i]) + "\nduration " + time(end[i] - begin[i]);
     if (kind & 128) return [phase, value.toLocaleString("en") + " merged spans, mostly this phase, over " + about + "% of the bar\n" + when];
-    const lane = data.lanes[(kind >> 5) & 3];
+    const lane = data.lanes.length ? ", " + data.lanes[(kind >> 5) & 3] : "";
     const moves = about || data.io.includes(kind & 31);
     const more = moves ? "\n" + bytes(value) + (about ? "\n" + data.files[about - 1] : "") : value ? "\nchunk " + (value - 1).toLocaleString("en") : "";
-    return [phase, rowNames[row] + ", " + lane + "\n" + when + more];
+    return [phase, rowNames[row] + lane + "\n" + when + more];
   };
   const underBars = (box, x, y) => {
     const row = Math.floor(((y - box.top) / (box.bottom - box.top)) * rows.length);

@@ -100,7 +100,7 @@ pub(super) fn verdict(job: &HtmlJob<'_>) -> String {
     out
 }
 
-fn figure(out: &mut String, value: &str, name: &str) {
+pub(super) fn figure(out: &mut String, value: &str, name: &str) {
     let _ = write!(out, "<div><dt>{name}</dt><dd>{value}</dd></div>");
 }
 
@@ -156,13 +156,12 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
     };
     let mut out = String::from(
         "<table class=phases><thead><tr><th scope=col>Phase<th scope=col class=graph><span class=unseen>bar</span>\
-         <th scope=col>Time<th scope=col>Share<th scope=col>Rate</tr></thead><tbody>",
+         <th scope=col>Time<th scope=col>Rate</tr></thead><tbody>",
     );
     for (phase, ns) in rows {
         let index = phase as usize;
         let name = phase_words(phase);
         let width = 100.0 * ns as f64 / max_ns as f64;
-        let part = escaped(&share(ns as f64 / total_ns as f64));
         let moved: u64 =
             job.recording.files.iter().filter(|file| file.phase == phase).map(|file| file.calls.bytes).sum();
         let rate = if moved > 0 { rate(moved as f64 * 1e9 / ns as f64) } else { String::new() };
@@ -170,13 +169,13 @@ pub(super) fn phases(job: &HtmlJob<'_>) -> String {
             out,
             "<tr><th scope=row><i style=\"background:var(--p{index})\"></i>{name}</th><td class=graph>\
              <i style=\"width:{width:.1}%;background:var(--p{index})\"></i></td>\
-             <td>{}</td><td>{part}</td><td>{rate}</td></tr>",
+             <td>{}</td><td>{rate}</td></tr>",
             time(ns)
         );
     }
     let _ = write!(
         out,
-        "</tbody><tfoot><tr><th scope=row>all threads</th><td class=graph></td><td>{}</td><td></td><td></td></tr></tfoot>\
+        "</tbody><tfoot><tr><th scope=row>all threads</th><td class=graph></td><td>{}</td><td></td></tr></tfoot>\
          </table><p class=soft>Times are summed over threads. Rates are per thread, while it is in the phase. <b>Splitting</b> \
          finds where chunks of the input start; <b>ordering</b> puts the results of chunks into sequence, one chunk at a \
          time.</p><p class=soft><b>Serial work</b> is done by one thread while the others wait; a <b>ceiling</b> is a maximum rate that \
@@ -312,9 +311,11 @@ pub(super) fn ceilings(job: &HtmlJob<'_>) -> String {
 }
 
 fn measured(ceilings: &Ceilings) -> String {
-    let when = if ceilings.measured_unix_s > 0 { date(ceilings.measured_unix_s) } else { "at an unknown time".into() };
     let [machine, disk] = [&ceilings.machine, &ceilings.disk].map(|name| escaped(name));
-    format!("Measured {when}: {machine}, {disk}.")
+    match ceilings.measured_unix_s {
+        0 => format!("Measured briefly: {machine}. Run <code>polyhaul limits</code> to measure the disk, too."),
+        when => format!("Measured {}: {machine}, {disk}.", date(when)),
+    }
 }
 
 /// Notes about merged or omitted data.

@@ -411,3 +411,48 @@ fn samples_and_ceilings_are_lines() {
     assert_eq!(numbers(&data, "cpu").last(), Some(&(999.8 * MS as f64)), "in steps of 10 ns");
     assert!(data.contains(r#"["read","cold read",1000000000],["read","cached read",9000000000],["write","write","#));
 }
+
+#[test]
+fn pages_of_programs_keep_all_text_as_text() {
+    let mut recording = Recording::default();
+    recording.elapsed_ns = 30 * MS;
+    recording.wanted_threads = 2;
+    for index in 0..2 {
+        let mut thread = Thread::default();
+        thread.name = format!("{HOSTILE} {index}");
+        thread.push(Phase::Run, 0, 10 * MS, 0);
+        thread.push(Phase::Run, 10 * MS, 20 * MS, 0);
+        thread.push(Phase::Read, 20 * MS, 30 * MS, 5_000_000);
+        assert_eq!(thread.spans.len(), 2);
+        recording.threads.push(thread);
+    }
+    for ms in [0, 30] {
+        let mut sample = Sample::default();
+        sample.at_ns = ms * MS;
+        sample.cpu_ns = ms * MS;
+        sample.resident_bytes = 7;
+        recording.samples.push(sample);
+    }
+    let columns = vec!["File", "Time"];
+    let rows = vec![vec![HOSTILE.to_owned(), HOSTILE.to_owned()]];
+    let table = ProgramTable { title: HOSTILE.into(), columns, rows, note: HOSTILE.into() };
+    let program = ProgramPage {
+        recording,
+        heading: heading(),
+        verdict: HOSTILE.into(),
+        figures: vec![(HOSTILE.into(), HOSTILE.into())],
+        notes: vec![HOSTILE.into()],
+        stacks: vec![(vec!["main".into(), HOSTILE.into()], 5)],
+        tables: vec![table, ProgramTable::default()],
+        ceilings: Some(ceilings()),
+    };
+    let page = program.html();
+    balanced(&page);
+    let data = data_of(&page);
+    assert!(!page.contains("<img") && !page.contains(['\u{1b}', '\u{202e}']));
+    assert_eq!((page.matches("</script>").count(), page.matches("<h3>").count()), (2, 5));
+    // Programs are read every 10 ms, and their threads have no lanes.
+    assert!(page.contains("in steps of 10.0 ms") && data.contains("\"lanes\":[]"), "{data}");
+    assert_eq!(numbers(&data, "read").iter().sum::<f64>(), 1e7);
+    balanced(&ProgramPage::default().html());
+}

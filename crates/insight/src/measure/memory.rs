@@ -22,10 +22,16 @@ const WATCHED: u32 = 2;
 
 /// Measures memory and cores.
 pub(super) fn measure(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
+    measure_rates(bench, ceilings)?;
+    ceilings.cores_side_by_side = side_by_side(bench, ceilings.cores)?;
+    Ok(())
+}
+
+/// Measures memory alone.
+pub(super) fn measure_rates(bench: &Bench<'_>, ceilings: &mut Ceilings) -> Result<()> {
     let bytes = bench.options.data_bytes.max(1);
     ceilings.copy = copy(bench, bytes)?;
     ceilings.fresh_memory = bench.rate(|| fresh(bytes).map(|memory| memory.len() as u64))?;
-    ceilings.cores_side_by_side = side_by_side(bench, ceilings.cores)?;
     Ok(())
 }
 

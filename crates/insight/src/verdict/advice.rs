@@ -101,7 +101,7 @@ pub(super) fn remedies(
         Bound::Locks => vec![job.locks()],
         Bound::SmallReads => vec![job.small_reads()],
         Bound::Container => vec![job.container()],
-        Bound::OtherPrograms => vec![job.other_programs()],
+        Bound::OtherPrograms => Vec::new(),
         Bound::CachedRead | Bound::Host | Bound::Unknown => Vec::new(),
     };
     let mut said: Vec<_> = said.into_iter().flatten().collect();
@@ -378,12 +378,6 @@ impl AdviceJob<'_> {
         let gain = self.gain_of_share(self.account.share(Bound::Container), 0.0)?;
         let cores = self.facts.container.cores?;
         Some(format!("with more CPU time than its {} it would be up to {gain:.1}× faster", quota(cores)))
-    }
-
-    fn other_programs(&self) -> Option<String> {
-        let share = self.account.share(Bound::OtherPrograms);
-        let gain = self.gain_of_share(share, 0.0)?;
-        Some(format!("on an idle machine it would be up to {gain:.1}× faster"))
     }
 }
 

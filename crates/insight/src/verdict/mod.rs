@@ -27,8 +27,10 @@ const LEAD: f64 = 1.3;
 /// Minimum duration of a job to evaluate, in seconds: starting threads takes as long.
 const SHORT: f64 = 0.001;
 /// Minimum duration in seconds, and minimum share of attributed time, for a meaningful verdict.
-const TELLING_SECONDS: f64 = 0.01;
+const TELLING_SECONDS: f64 = 0.05;
 const TELLING: f64 = 0.25;
+/// Other programs are named if they took at least this percentage of the cores' time.
+const NAMED_OTHERS: f64 = 5.0;
 /// Number of causes named if none leads.
 const NAMED: usize = 3;
 /// Ratio to the best time below which a job counts as optimal.
@@ -223,7 +225,11 @@ impl Verdict {
         let percents = self.percents();
         if self.bound != Bound::Unknown {
             let percent = percents.iter().find(|(bound, _)| *bound == self.bound).map_or(0, |(_, percent)| *percent);
-            return format!("limited by {} ({percent}% of the cores' time)", self.limit);
+            let others = match (100.0 * share_of_others(&self.causes)).round() {
+                share if share >= NAMED_OTHERS => format!("; other programs took {share}%"),
+                _ => String::new(),
+            };
+            return format!("limited by {} ({percent}% of the cores' time{others})", self.limit);
         }
         let is_known = |&&(bound, _): &&(Bound, u32)| bound != Bound::Unknown;
         let mut parts: Vec<_> =
@@ -253,12 +259,18 @@ fn attributed(causes: &[(Bound, f64)]) -> f64 {
     causes.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum()
 }
 
-/// The cause that clearly leads, if any.
+/// The cause that clearly leads, if any. Other programs slow all work down, so they are not a cause: shares are compared
+/// as they would be without them.
 fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
-    let mut causes = causes.iter().filter(|(bound, _)| *bound != Bound::Unknown);
+    let own = 1.0 - share_of_others(causes);
+    let mut causes = causes.iter().filter(|(bound, _)| !matches!(bound, Bound::Unknown | Bound::OtherPrograms));
     let &(bound, share) = causes.next()?;
     let next = causes.next().map_or(0.0, |(_, share)| *share);
-    (share > CLEAR || share > FAIR && share > LEAD * next).then_some((bound, share))
+    (share > CLEAR * own || share > FAIR * own && share > LEAD * next).then_some((bound, share))
+}
+
+fn share_of_others(causes: &[(Bound, f64)]) -> f64 {
+    causes.iter().find(|(bound, _)| *bound == Bound::OtherPrograms).map_or(0.0, |(_, share)| *share)
 }
 
 /// Formats the verdict on one line:

@@ -254,7 +254,13 @@ fn calls_of_a_host_that_take_longer_beside_others_wait_for_a_lock() {
 fn work_without_a_core_is_that_of_other_programs() {
     let mut seen = with(2, 100, &[(Lane::Side, Phase::Parse, 190)]);
     seen.used = used(60, None);
-    assert_eq!(found(&seen), (Bound::OtherPrograms, 65));
+    assert_eq!(found(&seen), (Bound::Parse, 30));
+    let verdict = judge(&seen);
+    assert_eq!(verdict.cause(), "limited by parsing (30% of the cores' time; other programs took 65%)");
+    assert!(
+        verdict.causes.contains(&(Bound::OtherPrograms, 0.65))
+            && verdict.advice.iter().all(|said| !said.contains("idle"))
+    );
     seen.used = used(180, None);
     assert_eq!(found(&seen), (Bound::Parse, 95));
     // A container that used its whole quota was exhausted; one that did not get its quota was not the cause.
@@ -269,7 +275,7 @@ fn work_without_a_core_is_that_of_other_programs() {
     assert_eq!((verdict.bound, verdict.bound.name()), (Bound::Container, "container"));
     assert_eq!(verdict.cause(), "limited by the container's CPU limit of 0.6 cores (65% of the cores' time)");
     assert!(verdict.advice[0].starts_with("with more CPU time than its 0.6 cores it would be up to 2."), "{verdict:?}");
-    assert_eq!(in_container(60, 1.5).bound, Bound::OtherPrograms);
+    assert_eq!(in_container(60, 1.5).bound, Bound::Parse);
     // Its cores are all busy.
     let verdict = in_container(190, 2.0);
     assert_eq!(verdict.bound, Bound::Parse);

@@ -105,6 +105,13 @@ pub(super) struct CountSlot {
 }
 
 #[repr(C)]
+pub(super) struct ActivitySlot {
+    pub(super) ticks: AtomicU64,
+    pub(super) waited_ticks: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
+#[repr(C)]
 pub(super) struct ThreadSlot {
     pub(super) state: AtomicU32,
     pub(super) id: AtomicU32,
@@ -123,6 +130,8 @@ pub(super) struct ThreadSlot {
     pub(super) delay_ns: AtomicU64,
     timer: AtomicU32,
     unused: AtomicU32,
+    /// Reads, writes, syncs.
+    pub(super) activity: [ActivitySlot; 3],
     pub(super) counts: [CountSlot; OWN_COUNTS],
 }
 
@@ -187,5 +196,5 @@ pub(super) struct RecordLayout {
 }
 
 // The sizes that `recorder/layout.h` asserts.
-const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1768);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 37_733_064);
+const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1840);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_027_976);

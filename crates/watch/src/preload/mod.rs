@@ -1,21 +1,25 @@
 //! Records a program from inside: a preloaded library counts its calls at a fraction of the cost of tracing.
 //!
 //! The library (`recorder/`, in C, embedded) replaces the system call instructions of the program's libraries in
-//! memory, and writes to memory that it shares with this process. `record` reads that memory, `modules` finds the
+//! memory, and writes to memory that it shares with this process. `record` reads that memory, `sampler` at intervals, `modules` finds the
 //! instructions for it, `layout` describes it, `effects` says what each call does, and `reach` which programs can be
 //! recorded. The others can be traced.
 
+mod clock;
 mod effects;
 mod layout;
 mod modules;
 pub mod reach;
 mod record;
+mod sampler;
 mod samples;
 
-use crate::system::{self, Environment};
+use crate::system::{self, Environment, Used};
+use crate::timeline::Timeline;
 use crate::trace::{End, Failure, Recorder, Seen, Wanted};
 use libc::pid_t;
 use record::{RecordTotals, SharedRecord};
+use sampler::Sampler;
 use samples::StackSamples;
 use std::ffi::OsString;
 use std::fs::File;
@@ -52,14 +56,19 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     let mut library = File::from(system::memory_file(c"polyhaul-recorder").map_err(Failure::System)?);
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
+    let before = system::used_by_children();
     let child = start_program(command, &record, &library).map_err(Failure::Program)?;
     let samples = StackSamples::default();
+    let sampler = Sampler::start(Arc::clone(&record.shared), record.clock, request.profile);
     let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples };
     hand_over(session.front);
     let status = session.serve(child).map_err(Failure::System)?;
     let run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    let mut seen = session.finish(status, run_ns);
+    let timeline = sampler.finish();
+    let used = system::used_by_children().since(before);
+    let mut seen = Seen { timeline, used, ..session.finish(status, run_ns) };
     seen.has_stacks = request.stacks;
+    seen.has_profile = request.profile;
     if seen.processes == 0 {
         let program = command.first().map_or(String::new(), |program| program.to_string_lossy().into_owned());
         seen.unrecorded.push((program, 1));
@@ -167,6 +176,9 @@ impl RecordSession<'_> {
             cost_ns: 0,
             unrecorded,
             lost: shared.lost.load(Relaxed),
+            timeline: Timeline::default(),
+            has_profile: false,
+            used: Used::default(),
             missed_sites: shared.not_patched.load(Relaxed),
         }
     }

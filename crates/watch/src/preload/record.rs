@@ -3,6 +3,7 @@
 //! Threads and processes that have ended are read while others run, so that their slots are free again. Everything else
 //! is read at the end. `modules` answers requests for sites.
 
+use super::clock::Clock;
 use super::layout::{
     CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout,
     SampleSlot, TAKEN, ThreadSlot, tally,
@@ -20,7 +21,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time over which the rate of the processor's counter is measured at the start.
 const MEASURED: Duration = Duration::from_millis(1);
@@ -28,15 +29,10 @@ const MEASURED: Duration = Duration::from_millis(1);
 /// Time on a processor between two samples of a thread, and time between two samples of its calls.
 pub(super) const SAMPLED: Duration = Duration::from_millis(1);
 
-/// Time sources of the kernel that use the processor's counter, so that the recorder can use it, too.
-const COUNTERS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"];
-
 /// The memory that recorders write to.
 pub(super) struct SharedRecord {
     pub(super) shared: Arc<Shared<RecordLayout>>,
-    start: Instant,
-    start_ticks: u64,
-    has_counter: bool,
+    pub(super) clock: Clock,
     /// Counts of threads whose slots are free again or still in use at the end.
     files: Files,
     locks: Locks,
@@ -60,51 +56,27 @@ impl SharedRecord {
     /// Creates an empty record.
     pub(super) fn new(effects: &[u8], has_all: bool) -> io::Result<SharedRecord> {
         let shared: Arc<Shared<RecordLayout>> = Arc::new(Shared::new(c"polyhaul-record")?);
-        let has_counter = has_counter();
-        let options = if has_all { OPTION_ALL } else { 0 } | if has_counter { 0 } else { OPTION_CLOCK };
+        let clock = Clock::start();
+        let options = if has_all { OPTION_ALL } else { 0 } | if clock.has_counter { 0 } else { OPTION_CLOCK };
         shared.options.store(options, Relaxed);
         shared.size_limits.iter().zip(LIMITS).for_each(|(slot, limit)| slot.store(limit, Relaxed));
         shared.effects.iter().zip(effects).for_each(|(slot, effect)| slot.store(*effect, Relaxed));
-        let start = Instant::now();
-        let start_ticks = system::ticks();
         let files = Files::new(has_all);
         let locks = Locks::default();
-        let record = SharedRecord {
-            shared,
-            start,
-            start_ticks,
-            has_counter,
-            files,
-            locks,
-            unrecorded: BTreeMap::new(),
-            delays: HashMap::new(),
-        };
-        while start.elapsed() < MEASURED {
+        let record = SharedRecord { shared, clock, files, locks, unrecorded: BTreeMap::new(), delays: HashMap::new() };
+        while clock.start.elapsed() < MEASURED {
             std::hint::spin_loop();
         }
-        let wait_ticks = WAIT_NS as f64 / record.tick_ns();
+        let wait_ticks = WAIT_NS as f64 / clock.tick_ns();
         record.shared.wait_ticks.store(wait_ticks as u64, Relaxed);
-        record.shared.sample_ticks.store((SAMPLED.as_nanos() as f64 / record.tick_ns()) as u64, Relaxed);
+        record.shared.sample_ticks.store((SAMPLED.as_nanos() as f64 / clock.tick_ns()) as u64, Relaxed);
         record.shared.sample_ns.store(SAMPLED.as_nanos() as u64, Relaxed);
         record.shared.magic.store(MAGIC, Release);
         Ok(record)
     }
 
-    /// Nanoseconds per tick of the counter, more exact the longer the record exists.
-    fn tick_ns(&self) -> f64 {
-        if !self.has_counter {
-            return 1.0;
-        }
-        self.start.elapsed().as_nanos() as f64 / system::ticks().wrapping_sub(self.start_ticks).max(1) as f64
-    }
-
-    /// The current time as recorders see it.
-    fn now(&self) -> u64 {
-        if self.has_counter { system::ticks() } else { system::monotonic_ns() }
-    }
-
     pub(super) fn nanoseconds(&self, ticks: u64) -> i64 {
-        (ticks as f64 * self.tick_ns()) as i64
+        self.clock.nanoseconds(ticks).cast_signed()
     }
 
     /// Reads and frees the slots of threads and processes that have ended. Returns the processes that still run; 0
@@ -192,7 +164,7 @@ impl SharedRecord {
     fn pending_ns(&self, thread: &ThreadSlot) -> i64 {
         match thread.call_start.load(Relaxed) {
             0 => 0,
-            start => self.nanoseconds(self.now().saturating_sub(start)),
+            start => self.nanoseconds(self.clock.now().saturating_sub(start)),
         }
     }
 
@@ -280,15 +252,6 @@ pub(super) fn used(next: &AtomicU32) -> usize {
     next.load(Relaxed) as usize
 }
 
-/// Whether the counter of the processor can be used as a clock.
-fn has_counter() -> bool {
-    match std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
-        Ok(source) => COUNTERS.contains(&source.trim()),
-        // Containers may lack /sys.
-        Err(_) => std::fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains(" nonstop_tsc ")),
-    }
-}
-
 /// Calls of one kind on one file.
 struct Counted {
     tally: u32,
@@ -332,7 +295,7 @@ fn add_to(file: &mut File, tally: u32, transfers: &Transfers) {
 }
 
 /// Text up to the first NUL byte.
-fn text(bytes: &[AtomicU8]) -> String {
+pub(super) fn text(bytes: &[AtomicU8]) -> String {
     let bytes: Vec<u8> = bytes.iter().map(|byte| byte.load(Relaxed)).take_while(|byte| *byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }

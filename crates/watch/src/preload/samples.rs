@@ -21,7 +21,7 @@ pub(super) struct StackSamples {
     pub(super) cpu: CpuTime,
     /// By index of the file.
     pub(super) files: HashMap<u32, Stacks>,
-    pub(super) waits: Stacks,
+    pub(super) waits: HashMap<pid_t, Stacks>,
     /// Modules by process and number of the program in it.
     spaces: HashMap<(pid_t, u32), Space>,
 }
@@ -38,7 +38,10 @@ impl StackSamples {
             let file = slot.file.load(Relaxed);
             match tally {
                 0 => self.add_cpu(slot.thread.load(Relaxed) as pid_t, stack, weight),
-                tally::WAIT => self.waits.add_several(stack, weight, time_ns),
+                tally::WAIT => {
+                    let waits = self.waits.entry(slot.thread.load(Relaxed) as pid_t).or_default();
+                    waits.add_several(stack, weight, time_ns);
+                }
                 _ => self.files.entry(file).or_default().add_several(stack, weight, time_ns),
             }
             slot.process.store(0, Relaxed);

@@ -23,6 +23,7 @@ was not found, 126 if it could not be started, and 1 if watching failed.
 Examples:
   polyhaul watch -- python3 load.py
   polyhaul watch --stacks -- ./viewer scene.obj
+  polyhaul watch --report viewer.html -- ./viewer scene.obj
   polyhaul watch --json -o calls.json -- make")]
 pub struct WatchArgs {
     /// Program and its arguments
@@ -47,6 +48,9 @@ pub struct WatchArgs {
     /// List each pipe, socket and device, instead of one line per kind
     #[arg(long)]
     pub all: bool,
+    /// Write the stacks of the time on cores, one per line with its milliseconds, for flame graph tools
+    #[arg(long, value_name = "OUT.txt", value_hint = ValueHint::FilePath)]
+    pub folded: Option<PathBuf>,
     /// Write the report to a file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub output: Option<PathBuf>,

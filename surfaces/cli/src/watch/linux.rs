@@ -6,17 +6,20 @@ use crate::args::watch::{RecorderChoice, WatchArgs};
 use crate::exit::FAILED;
 use crate::json::JsonDetails;
 use crate::session::{JsonTo, Session};
-use crate::watch::render;
+use crate::watch::best::BestTime;
+use crate::watch::{page, render};
 use crate::{console, file, human, json};
-use polyhaul::report::Moved;
-use polyhaul::{Error, ErrorKind, Report};
+use polyhaul::report::{Ceilings, Moved};
+use polyhaul::{Error, ErrorKind, Report, measure};
 use polyhaul_fault::planted;
 use polyhaul_watch::cached::Cached;
 use polyhaul_watch::child::Work;
 use polyhaul_watch::preload::reach::{self, Obstacle};
 use polyhaul_watch::report::Watched;
-use polyhaul_watch::trace::{End, Failure, Recorder, Seen, Wanted};
+use polyhaul_watch::trace::{End, Failure, Recorder, Wanted};
 use polyhaul_watch::{preload, system, trace};
+use serde::Serialize;
+use std::path::Path;
 
 /// The exit codes that shells use for a missing program, and for one that cannot be started.
 const NOT_FOUND: u8 = 127;
@@ -46,9 +49,12 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     };
     // Check this before running the program, which may take long.
     args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
+    args.folded.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     let recorder = choose(args).map_err(failed)?;
+    let records = session.take_records();
+    let profile = records.is_some() || args.folded.is_some();
     let cached = Cached::measure();
-    let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks };
+    let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile };
     let hand_over = |process| {
         session.signals().pass_to(Some(process));
         // A terminal sends SIGQUIT to both processes.
@@ -67,12 +73,19 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     session.signals().pass_to(None);
     let seen = seen.map_err(|failure| explain(failure, args))?;
     let end = seen.end;
-    let text = describe(session, args, seen, cached);
+    let program = args.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    let watched = Watched::new(program, seen, cached, !args.no_locks);
+    let ceilings = measure::kept(Path::new("."));
+    let written = page::write(&watched, records, args.folded.as_deref(), ceilings.as_ref());
+    let top = args.top.or((!session.everywhere.json).then_some(SHOWN));
+    let watched = if let Some(top) = top { watched.limited(top) } else { watched };
+    let text = describe(session, &watched, ceilings.as_ref());
     let code = if planted("watch-code") { 0 } else { exit_code(end) };
     match &args.output {
         None => console::note(&text),
         Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
     }
+    written.map_err(failed)?;
     Ok(code)
 }
 
@@ -98,15 +111,21 @@ fn refusal(obstacle: Obstacle) -> &'static str {
     }
 }
 
+/// The keys of `--json`.
+#[derive(Serialize)]
+struct JsonWatched<'a> {
+    #[serde(flatten)]
+    watched: &'a Watched,
+    best_possible_seconds: Option<f64>,
+}
+
 /// Formats the report as text or JSON.
-fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> String {
-    let json = session.everywhere.json;
-    let top = args.top.unwrap_or(if json { usize::MAX } else { SHOWN });
-    let program = args.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
-    let watched = Watched::new(program, seen, cached, !args.no_locks, top);
-    if !json {
-        return render::text(&watched);
+fn describe(session: &Session, watched: &Watched, ceilings: Option<&Ceilings>) -> String {
+    if !session.everywhere.json {
+        return render::text(watched, ceilings);
     }
+    let best = BestTime::new(watched, ceilings);
+    let details = JsonWatched { watched, best_possible_seconds: best.map(|best| best.seconds) };
     let total = &watched.total;
     let report = Report {
         bytes_in: total.bytes_read,
@@ -117,7 +136,7 @@ fn describe(session: &Session, args: &WatchArgs, seen: Seen, cached: Cached) -> 
         threads: usize::try_from(watched.threads_seen).unwrap_or(usize::MAX),
         ..Report::default()
     };
-    json::document("watch", &JsonDetails::new(Some(&watched)), session.seconds(), &report, None, None)
+    json::document("watch", &JsonDetails::new(Some(details)), session.seconds(), &report, None, None)
 }
 
 /// Counts bytes of unknown formats.

@@ -1,7 +1,9 @@
 //! Formats the report of `polyhaul watch` as text.
 
 use crate::human;
+use crate::watch::best::BestTime;
 use crate::watch::verdict;
+use polyhaul::report::Ceilings;
 use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use polyhaul_watch::trace::Recorder;
 use std::fmt::Write;
@@ -19,14 +21,14 @@ const TOLD_SHARE: f64 = 0.05;
 const MAX_LETTERS: usize = 72;
 
 /// Formats the report.
-pub fn text(watched: &Watched) -> String {
-    let mut text = verdict::sentence(&watched.verdict) + "\n";
-    text.push_str(&head(watched));
+pub fn text(watched: &Watched, ceilings: Option<&Ceilings>) -> String {
+    let mut text = verdict::sentence(&watched.verdict, ceilings) + "\n";
+    text.push_str(&head(watched, ceilings));
     let used: Vec<_> = watched.files.iter().filter(|row| row.is_used()).collect();
     if !used.is_empty() {
         text.push_str("\nfiles, slowest first\n");
     }
-    let more = watched.file_count.saturating_sub(used.len() as u64);
+    let more = watched.file_count.saturating_sub(used.len() as u64 + watched.system_files);
     for row in used {
         text.push_str(&file(row));
         if row.seconds >= TOLD_SHARE * watched.total.seconds {
@@ -36,6 +38,10 @@ pub fn text(watched: &Watched) -> String {
     if more > 0 {
         let _ = writeln!(text, "  and {}", human::plural(more, "more file"));
     }
+    if watched.system_files > 0 {
+        let files = human::plural(watched.system_files, "system file");
+        let _ = writeln!(text, "  and {files}: {}", human::seconds(watched.system_seconds));
+    }
     text.push_str(&others(watched));
     if let Some(locks) = watched.locks.as_ref().filter(|locks| locks.waits > 0 || locks.seconds > 0.0) {
         text.push_str(&waits(locks));
@@ -43,7 +49,7 @@ pub fn text(watched: &Watched) -> String {
     text
 }
 
-fn head(watched: &Watched) -> String {
+fn head(watched: &Watched, ceilings: Option<&Ceilings>) -> String {
     let program = watched.program.iter().map(|part| human::safe(part)).collect::<Vec<_>>().join(" ");
     let shown: String = program.chars().take(MAX_LETTERS).collect();
     let cut = if shown.len() < program.len() { "..." } else { "" };
@@ -58,36 +64,43 @@ fn head(watched: &Watched) -> String {
         human::plural(watched.threads_seen, "thread"),
     );
     let _ = writeln!(text, "  {}", sum(watched));
-    text.push_str(&recorder(watched));
-    if watched.has_queues {
-        text.push_str("  I/O through io_uring or aio is not included\n");
+    if let Some(best) = BestTime::new(watched, ceilings) {
+        let _ = writeln!(text, "  {}", best.sentence(watched.run_seconds));
     }
+    text.push_str(&recorder(watched));
     text
 }
 
 /// How the program was watched, and what was not.
 fn recorder(watched: &Watched) -> String {
-    let mut text = String::new();
+    notes(watched).iter().map(|note| format!("  {note}\n")).collect()
+}
+
+/// What is not included, and what watching took.
+pub(super) fn notes(watched: &Watched) -> Vec<String> {
+    let mut notes = Vec::new();
     if watched.recorder == Recorder::Trace {
         let cost = human::seconds(watched.watch_seconds);
         let stops = human::plural(watched.stops, "stop");
-        let _ = writeln!(text, "  watching took about {cost} of the run ({stops}); call times do not include it");
+        notes.push(format!("watching took about {cost} of the run ({stops}); call times do not include it"));
     }
     for program in &watched.unrecorded {
         let times =
             if program.starts > 1 { format!(" ({} times)", human::count(program.starts)) } else { String::new() };
-        let _ = writeln!(text, "  not included: {}{times}, which cannot be recorded", human::safe(&program.program));
+        notes.push(format!("not included: {}{times}, which cannot be recorded", human::safe(&program.program)));
     }
     if watched.lost > 0 {
         let lost = human::count(watched.lost);
-        let _ =
-            writeln!(text, "  not included: {lost} calls, files or processes, because the recorder's tables were full");
+        notes.push(format!("not included: {lost} calls, files or processes, because the recorder's tables were full"));
     }
     if watched.missed_sites > 0 {
         let instructions = human::plural(watched.missed_sites, "system call instruction");
-        let _ = writeln!(text, "  not included: calls from {instructions} that cannot be replaced");
+        notes.push(format!("not included: calls from {instructions} that cannot be replaced"));
     }
-    text
+    if watched.has_queues {
+        notes.push("I/O through io_uring or aio is not included".into());
+    }
+    notes
 }
 
 fn sum(watched: &Watched) -> String {
@@ -97,6 +110,9 @@ fn sum(watched: &Watched) -> String {
     parts.extend((*reads > 0).then(|| moved(*reads, "read", *bytes_read)));
     parts.extend((*writes > 0).then(|| moved(*writes, "write", *bytes_written)));
     parts.extend((*syncs > 0).then(|| human::plural(*syncs, "sync")));
+    parts.extend(
+        (watched.disk_faults > 0).then(|| many(watched.disk_faults, "page fault from disk", "page faults from disk")),
+    );
     parts.extend((watched.failed_opens > 0).then(|| human::plural(watched.failed_opens, "failed open")));
     format!("{}; {} in calls", parts.join(", "), human::seconds(*seconds))
 }
@@ -168,7 +184,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// The distribution of call sizes, unless all are in one class: `reads by size: 1-15 B: 12, 64-255 B: 3`.
-fn sizes(word: &str, moved: &Moved) -> Option<String> {
+pub(super) fn sizes(word: &str, moved: &Moved) -> Option<String> {
     if moved.sizes.len() < 2 {
         return None;
     }
@@ -247,6 +263,8 @@ mod tests {
     use polyhaul_watch::filter::Call;
     use polyhaul_watch::locks::{Locks, Waits};
     use polyhaul_watch::stacks::Shelf;
+    use polyhaul_watch::system::Used;
+    use polyhaul_watch::timeline::Timeline;
     use polyhaul_watch::trace::{CpuTime, End, Seen};
 
     fn seen() -> Seen {
@@ -281,6 +299,9 @@ mod tests {
             unrecorded: Vec::new(),
             lost: 0,
             missed_sites: 0,
+            timeline: Timeline::default(),
+            has_profile: false,
+            used: Used::default(),
         }
     }
 
@@ -288,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_report_says_what_is_slow() {
-        let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true, 2);
+        let watched = Watched::new(vec!["game".into(), "-x".into()], seen(), CACHED, true).limited(2);
         let expected = "\
 393,216 reads of 3 bytes of /x/texture.tga: reading 64 KiB at a time would save 9.04 s of 10.00 s
 watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
@@ -306,15 +327,15 @@ files, slowest first
 locks and other threads: waited 5.00 s in 40 waits
   worker (7): 5.00 s, 50% of the run, 40 waits
 ";
-        assert_eq!(text(&watched), expected.replace('\u{fffd}', &human::safe("\u{1b}")));
+        assert_eq!(text(&watched, None), expected.replace('\u{fffd}', &human::safe("\u{1b}")));
     }
 
     #[test]
     fn slow_opens_are_told_and_none_is_left_out_without_a_word() {
         let mut seen = seen();
         (0..2).for_each(|_| seen.files.plain_file("/x/far").unwrap().add(Call::Open, Some(5), 0, 40_000_000));
-        let watched = Watched::new(Vec::new(), seen, CACHED, false, 10);
-        let text = text(&watched);
+        let watched = Watched::new(Vec::new(), seen, CACHED, false).limited(10);
+        let text = text(&watched, None);
         assert!(text.contains("\n  /x/far: opened 2 times, 80.0 ms\n  /x/scene"), "{text}");
         assert!(text.ends_with("\n  and 1 more file\n") && !text.contains("unused"), "{text}");
         assert_eq!(watched.files.last().map(|row| row.file.as_str()), Some("/x/unused"));
@@ -328,8 +349,8 @@ locks and other threads: waited 5.00 s in 40 waits
             let pipe = seen.files.file_of_kind(Kind::Pipe, name).unwrap();
             (0..reads).for_each(|_| pipe.add(Call::Read, Some(9), 0, 1_000_000));
         }
-        let watched = Watched::new(Vec::new(), seen, CACHED, false, 1);
-        let text = text(&watched);
+        let watched = Watched::new(Vec::new(), seen, CACHED, false).limited(1);
+        let text = text(&watched, None);
         assert!(
             text.ends_with(
                 "\nother descriptors\n  pipe:[1]: 3 reads of 9 bytes, 3.0 ms\n    27 B read\n  and 2 more\n"
@@ -342,7 +363,7 @@ locks and other threads: waited 5.00 s in 40 waits
     fn programs_that_were_not_recorded_are_named() {
         let unrecorded = vec![("/bin/static".into(), 1), ("./old".into(), 3)];
         let seen = Seen { recorder: Recorder::Preload, unrecorded, lost: 2, ..seen() };
-        let text = text(&Watched::new(Vec::new(), seen, CACHED, false, 0));
+        let text = text(&Watched::new(Vec::new(), seen, CACHED, false).limited(0), None);
         let expected = "  not included: /bin/static, which cannot be recorded\n  \
                         not included: ./old (3 times), which cannot be recorded\n  \
                         not included: 2 calls, files or processes, because the recorder's tables were full\n";
@@ -351,9 +372,9 @@ locks and other threads: waited 5.00 s in 40 waits
 
     #[test]
     fn without_locks_there_is_no_word_of_them() {
-        let watched = Watched::new(Vec::new(), seen(), CACHED, false, 0);
-        assert!(watched.locks.is_none() && watched.files.is_empty() && !text(&watched).contains("lock"));
-        assert!(text(&watched).contains("and 3 more files"));
+        let watched = Watched::new(Vec::new(), seen(), CACHED, false).limited(0);
+        assert!(watched.locks.is_none() && watched.files.is_empty() && !text(&watched, None).contains("lock"));
+        assert!(text(&watched, None).contains("and 3 more files"));
     }
 
     #[test]

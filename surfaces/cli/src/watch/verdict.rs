@@ -3,11 +3,15 @@
 //! `polyhaul_watch::verdict` judges.
 
 use crate::human;
+use polyhaul::report::Ceilings;
 use polyhaul_watch::verdict::WatchVerdict;
 use std::fmt::Write;
 
-/// The first line of the report.
-pub fn sentence(verdict: &WatchVerdict) -> String {
+/// A disk that is used at this part of its rate, or more, limits the run.
+const BUSY_SHARE: f64 = 0.7;
+
+/// The first line of the report. `ceilings` are the rates of the disk, if they were measured.
+pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
     match verdict {
         WatchVerdict::SmallCalls { file, is_writing, calls, bytes_per_call, saved_seconds, of_seconds, caller } => {
             let word = if *is_writing { "write" } else { "read" };
@@ -28,14 +32,31 @@ pub fn sentence(verdict: &WatchVerdict) -> String {
         WatchVerdict::Disk { is_writing, bytes, seconds, share } => {
             let word = if *is_writing { "writing" } else { "reading" };
             let moved = human::bytes(*bytes);
-            let seconds = human::seconds(*seconds);
-            format!("{} of the time waiting for files: {word} {moved} takes {seconds}", percent(*share))
+            let rate = *bytes as f64 / seconds;
+            let ceiling = ceilings.and_then(|known| if *is_writing { Some(known.write_sync) } else { known.cold_read });
+            let advice = ceiling.filter(|ceiling| *ceiling > 0.0).map(|ceiling| disk_advice(rate, ceiling));
+            format!(
+                "{} of the time waiting for files: {word} {moved} takes {}, {}/s{}",
+                percent(*share),
+                human::seconds(*seconds),
+                human::bytes(rate as u64),
+                advice.unwrap_or_default()
+            )
         }
         WatchVerdict::Computing { .. } => computing(verdict),
         WatchVerdict::Crowded { share } => {
             format!("{} of the time waiting for a processor: other programs use the processors", percent(*share))
         }
         WatchVerdict::Unclear => "no single cause stands out".into(),
+    }
+}
+
+/// What follows from the rate of a disk, in bytes per second, and its maximum.
+fn disk_advice(rate: f64, ceiling: f64) -> String {
+    let ceiling_shown = human::bytes(ceiling as u64);
+    match rate >= BUSY_SHARE * ceiling {
+        true => format!(" of the disk's {ceiling_shown}/s: bound by the disk; smaller or compressed files would help"),
+        false => format!(" of the disk's {ceiling_shown}/s: larger calls, or several at a time, would be faster"),
     }
 }
 
@@ -82,12 +103,20 @@ mod tests {
         };
         let expected = "400,000 reads of 3 bytes of part.tga: reading 64 KiB at a time would save 9.40 s of 9.80 s; \
                         called from load_tga";
-        assert_eq!(sentence(&small), expected);
+        assert_eq!(sentence(&small, None), expected);
         let lock = WatchVerdict::Lock { waiting_threads: 31, threads: 32, function: "free".into(), share: 0.74 };
-        assert_eq!(sentence(&lock), "31 of 32 threads wait for a lock in free, 74% of the time");
+        assert_eq!(sentence(&lock, None), "31 of 32 threads wait for a lock in free, 74% of the time");
         let disk = WatchVerdict::Disk { is_writing: false, bytes: 2_000_000_000, seconds: 8.0, share: 0.8 };
-        assert_eq!(sentence(&disk), "80% of the time waiting for files: reading 2.0 GB takes 8.00 s");
-        assert_eq!(sentence(&WatchVerdict::Unclear), "no single cause stands out");
+        let expected = "80% of the time waiting for files: reading 2.0 GB takes 8.00 s, 250.0 MB/s";
+        assert_eq!(sentence(&disk, None), expected);
+        let mut ceilings = Ceilings::default();
+        ceilings.cold_read = Some(3e8);
+        let bound = " of the disk's 300.0 MB/s: bound by the disk; smaller or compressed files would help";
+        assert_eq!(sentence(&disk, Some(&ceilings)), format!("{expected}{bound}"));
+        ceilings.cold_read = Some(2e9);
+        let slow = " of the disk's 2.0 GB/s: larger calls, or several at a time, would be faster";
+        assert_eq!(sentence(&disk, Some(&ceilings)), format!("{expected}{slow}"));
+        assert_eq!(sentence(&WatchVerdict::Unclear, None), "no single cause stands out");
     }
 
     #[test]
@@ -102,6 +131,6 @@ mod tests {
         };
         let expected = "83% of the CPU time in fprintf on 1.0 cores, with 32 threads; called from export; \
                         reading and writing take 1.50 s; use more threads, or reduce this work";
-        assert_eq!(sentence(&computing), expected);
+        assert_eq!(sentence(&computing, None), expected);
     }
 }

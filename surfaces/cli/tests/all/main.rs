@@ -18,6 +18,7 @@ mod preview;
 mod promises;
 mod scenes;
 mod signals;
+mod slow;
 mod streams;
 mod sweep;
 mod tables;

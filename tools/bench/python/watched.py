@@ -1,0 +1,240 @@
+"""Watching real programs: `watched.py POLYHAUL FOLDER [ROUNDS]` (Linux).
+
+POLYHAUL is the command. Makes files in FOLDER, and runs each program alone, with `polyhaul watch`, with `strace -f -c` and with `perf
+record`, in turns. Prints two tables. The first has the first line of the report, the seconds alone, the seconds with each tool divided
+by them (minima of ROUNDS, 5), and whether the program wrote the same bytes. The second has the number of reads and writes of files,
+with their bytes, as `strace` and `polyhaul watch` count them in separate runs; both without the shared libraries that the dynamic linker
+loads before any program runs. Programs and tools that are missing are left out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+#: What `strace` shows for the second table.
+MOVES = "read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev,sendfile,copy_file_range"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "slow"
+READER = """
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+int main(int, char **arguments) {
+    std::ifstream file(arguments[1]);
+    std::vector<double> numbers;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string kind;
+        double x, y, z;
+        if (words >> kind >> x >> y >> z) numbers.insert(numbers.end(), {x, y, z});
+    }
+    std::cout << numbers.size() << "\\n";
+}
+"""
+MAPPER = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+int main(int count, char **arguments) {
+    struct stat status;
+    int file = open(arguments[1], O_RDONLY);
+    fstat(file, &status);
+    const unsigned char *bytes = mmap(0, status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    unsigned long sum = 0;
+    for (long index = 0; index < status.st_size; index++) sum += bytes[index];
+    printf("%lu\\n", sum);
+    return count != 2;
+}
+"""
+ROWS = """
+import pathlib, sqlite3
+pathlib.Path("rows.db").unlink(missing_ok=True)
+rows = sqlite3.connect("rows.db")
+rows.execute("create table t (a integer, b text)")
+for number in range(100_000):
+    rows.execute("insert into t values (?, ?)", (number, str(number)))
+    if number % 1000 == 999:
+        rows.commit()
+print(rows.execute("select count(*) from t").fetchone())
+"""
+
+
+class Program(NamedTuple):
+    """A program, and the file that it writes, if any."""
+
+    name: str
+    command: list[str]
+    output: str | None = None
+
+
+class Moved(NamedTuple):
+    """Reads and writes, with their bytes."""
+
+    reads: int
+    bytes_read: int
+    writes: int
+    bytes_written: int
+
+
+def compile_source(folder: Path, name: str, source: str, compiler: list[str]) -> None:
+    """Compiles a program of one file."""
+    path = folder / f"{name}.{'cpp' if compiler[0] == 'g++' else 'c'}"
+    path.write_text(source)
+    subprocess.run([*compiler, "-o", folder / name, path, "-lm"], check=True)
+
+
+def prepare(folder: Path) -> None:
+    """Makes the files that the programs read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ["exporter", "importer", "serializer"]:
+        compile_source(folder, name, (EXAMPLES / f"{name}.c").read_text(), ["cc", "-O2", "-g", "-pthread"])
+    compile_source(folder, "reader", READER, ["g++", "-O2"])
+    compile_source(folder, "mapper", MAPPER, ["cc", "-O2"])
+    subprocess.run([folder / "exporter", "mesh.obj", "1000000"], cwd=folder, check=True)
+    subprocess.run([folder / "importer", "--make", "part.tga"], cwd=folder, check=True)
+    (folder / "large").write_bytes((folder / "mesh.obj").read_bytes() * 16)
+    many = folder / "many"
+    many.mkdir(exist_ok=True)
+    for number in range(2000):
+        (many / f"{number}.txt").write_text(f"{number}\n" * 100)
+    if shutil.which("git") and not (many / ".git").exists():
+        for arguments in [["init", "-q"], ["add", "."]]:
+            subprocess.run(["git", *arguments], cwd=many, check=True)
+
+
+def programs() -> Iterator[Program]:
+    """The programs that this system has."""
+    yield Program("exporter (story 1)", ["./exporter", "out.obj", "1000000"], "out.obj")
+    yield Program("viewer (story 2)", [sys.executable, str(EXAMPLES / "viewer.py"), "textures"])
+    yield Program("importer (story 3)", ["./importer", "part.tga"])
+    yield Program("serializer (story 4): 16 threads, one lock", ["./serializer"])
+    yield Program("cp, 512 MB", ["cp", "large", "copy"], "copy")
+    yield Program("tar, 2,000 files", ["tar", "--mtime=@0", "-cf", "many.tar", "many"], "many.tar")
+    yield Program("gzip, 32 MB", ["gzip", "-kfn", "mesh.obj"], "mesh.obj.gz")
+    yield Program("Python, import numpy", [sys.executable, "-c", "import numpy; print(numpy.pi)"])
+    yield Program("C++ reader of OBJ", ["./reader", "mesh.obj"])
+    yield Program("ImageMagick", ["convert", "part.tga", "-resize", "200%", "part.png"], None)
+    yield Program("git status, 2,000 files", ["git", "-C", "many", "status", "--short"])
+    yield Program("compiling C++", ["g++", "-O2", "-c", "reader.cpp", "-o", "reader.o"], "reader.o")
+    yield Program("SQLite, 100,000 rows", [sys.executable, "-c", ROWS])
+    yield Program("mapping 512 MB", ["./mapper", "large"])
+
+
+def digest(folder: Path, program: Program, output: bytes) -> str:
+    """A hash of what a program wrote."""
+    written = (folder / program.output).read_bytes() if program.output else b""
+    return hashlib.sha256(output + written).hexdigest()
+
+
+def timed(folder: Path, program: Program, tool: list[str]) -> tuple[float, str]:
+    """Seconds of a program with a tool, and the hash of its output."""
+    start = time.perf_counter()
+    ran = subprocess.run([*tool, *program.command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    return time.perf_counter() - start, digest(folder, program, ran.stdout)
+
+
+def is_counted(name: str) -> bool:
+    """Whether a file counts for the second table."""
+    return name.startswith("/") and not name.startswith(("/dev/", "/proc/", "/sys/")) and ".so" not in name
+
+
+def count_by_strace(folder: Path, program: Program) -> Moved:
+    """Reads and writes as `strace` counts them."""
+    log = folder / "strace.txt"
+    subprocess.run(
+        ["strace", "-f", "-y", "-s", "0", "-o", log, "-e", f"trace={MOVES}", *program.command],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    counts = [0, 0, 0, 0]
+    unfinished: dict[str, str] = {}
+    for line in log.read_text(errors="replace").splitlines():
+        process, _, call = line.partition(" ")
+        call = call.strip()
+        if call.endswith("<unfinished ...>"):
+            unfinished[process] = call.removesuffix("<unfinished ...>")
+            continue
+        if resumed := re.match(r"<\.\.\. \w+ resumed>\s*(.*)", call):
+            call = unfinished.pop(process, "") + resumed[1]
+        if parts := re.match(r"(\w+)\((.*)\)\s*= (-?\d+)", call):
+            name, arguments, result = parts[1], parts[2], int(parts[3])
+            files = re.findall(r"\d+<((?:[^<>]|<[^>]*>)*?)>", arguments)
+            add_call(counts, name, files, result)
+    return Moved(*counts)
+
+
+def add_call(counts: list[int], name: str, files: list[str], result: int) -> None:
+    """Adds a call to reads and writes."""
+    pairs = {"sendfile": [(1, 0), (0, 2)], "copy_file_range": [(0, 0), (1, 2)]}
+    for file, place in pairs.get(name, [(0, 2 if "write" in name else 0)]):
+        if len(files) > file and is_counted(files[file]):
+            counts[place] += 1
+            counts[place + 1] += max(result, 0)
+
+
+def watch(polyhaul: str, folder: Path, program: Program) -> tuple[str, Moved]:
+    """The first line of the report, and reads and writes."""
+    report = folder / "report.json"
+    run = [polyhaul, "watch", "-o", report]
+    subprocess.run([*run, "--", *program.command], cwd=folder, capture_output=True, check=True)
+    line = report.read_text().splitlines()[0]
+    subprocess.run([*run, "--json", "--", *program.command], cwd=folder, capture_output=True, check=True)
+    counts = [0, 0, 0, 0]
+    for row in json.loads(report.read_text())["files"]:
+        if is_counted(str((folder / row["file"]).resolve())) and ".so" not in row["file"]:
+            sums = [row["reads"]["calls"], row["reads"]["bytes"], row["writes"]["calls"], row["writes"]["bytes"]]
+            counts = [sum(pair) for pair in zip(counts, sums, strict=True)]
+    return line, Moved(*counts)
+
+
+def main() -> None:
+    """Runs all programs and prints the tables."""
+    polyhaul, folder = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+    prepare(folder)
+    subprocess.run([sys.executable, EXAMPLES / "viewer.py", "--make", folder / "textures"], check=True)
+    tools = {
+        "watch": [polyhaul, "watch", "-o", "report.txt", "--"],
+        "strace": ["strace", "-f", "-c", "-o", "strace.txt"],
+        "perf": ["perf", "record", "-q", "-e", "cpu-clock", "-g", "-o", "perf.data", "--"],
+    }
+    tools = {name: tool for name, tool in tools.items() if shutil.which(tool[0])}
+    print(f"| program | first line | alone | {' | '.join(tools)} | same bytes |")
+    print(f"|---|---|--:|{'--:|' * len(tools)}---|")
+    counted = []
+    for program in programs():
+        if not shutil.which(program.command[0], path=None) and not (folder / program.command[0]).exists():
+            continue
+        samples: dict[str, list[tuple[float, str]]] = {"alone": []} | {name: [] for name in tools}
+        for _ in range(rounds):
+            for name in samples:
+                samples[name].append(timed(folder, program, tools.get(name, [])))
+        best = {name: min(seconds for seconds, _ in runs) for name, runs in samples.items()}
+        is_same = len({hashed for name in ["alone", "watch"] for _, hashed in samples[name]}) == 1
+        line, moved = watch(polyhaul, folder, program)
+        ratios = " | ".join(f"{best[name] / best['alone']:.2f}" for name in tools)
+        print(f"| {program.name} | {line} | {best['alone']:.2f} s | {ratios} | {'yes' if is_same else 'NO'} |", flush=True)
+        if "strace" in tools:
+            counted.append((program.name, count_by_strace(folder, program), moved))
+    print("\n| program | reads | bytes read | writes | bytes written | as `strace` |")
+    print("|---|--:|--:|--:|--:|---|")
+    for name, by_strace, moved in counted:
+        shown = " | ".join(f"{number:,}" for number in moved)
+        same = "the same" if moved == by_strace else " / ".join(f"{number:,}" for number in by_strace)
+        print(f"| {name} | {shown} | {same} |")
+
+
+if __name__ == "__main__":
+    main()
