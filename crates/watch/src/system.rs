@@ -238,9 +238,10 @@ unsafe impl<T> Sync for Shared<T> {}
 pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: `name` is NUL-terminated. The descriptor is new, so nothing else owns it.
     unsafe {
-        match libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) {
+        // glibc has had a function for it since 2.27; released programs also run with 2.17.
+        match libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) {
             -1 => Err(io::Error::last_os_error()),
-            descriptor => Ok(OwnedFd::from_raw_fd(descriptor)),
+            descriptor => Ok(OwnedFd::from_raw_fd(descriptor as RawFd)),
         }
     }
 }
