@@ -309,8 +309,8 @@ impl Watched {
     /// counted.
     #[must_use]
     pub fn limited(mut self, top: usize) -> Watched {
-        let least = SYSTEM_SHARE * self.total.seconds;
-        for row in self.files.extract_if(.., |row| row.is_system() && !row.is_slow() && row.seconds < least) {
+        let shown_seconds = SYSTEM_SHARE * self.total.seconds;
+        for row in self.files.extract_if(.., |row| row.is_system() && !row.is_slow() && row.seconds < shown_seconds) {
             self.system_files += 1;
             self.system_seconds += row.seconds;
         }

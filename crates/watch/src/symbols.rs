@@ -1,8 +1,8 @@
 //! Resolves function names from the symbol tables of ELF files.
 //!
-//! Only symbol tables are read, and only when the report is written: those of the file, else those of its separate debug
-//! file, else its dynamic symbols. Code that was compiled at run time has names if its compiler leaves a map for perf.
-//! Functions without a symbol are shown as addresses.
+//! Only symbol tables are read, and only when the report is written: those of the file, else those of its separate
+//! debug file, else its dynamic symbols. Code that was compiled at run time has names if its compiler leaves a map for
+//! perf. Functions without a symbol are shown as addresses.
 
 use crate::code::elf::{bytes, number};
 use std::borrow::Cow;
@@ -61,11 +61,11 @@ impl Symbols {
         if is_perf_map(path) {
             return Some(Symbols::from_perf_map(&std::io::read_to_string(regular(path)?).ok()?));
         }
-        let elf = Sections::open(path)?;
+        let elf = ElfSections::open(path)?;
         let is_stripped = elf.of_type(SYMBOLS).is_none();
         let split = is_stripped.then(|| debug_files(path, &elf)).into_iter().flatten();
         let split =
-            split.filter_map(|path| Sections::open(path.to_str()?)).find(|other| other.of_type(SYMBOLS).is_some());
+            split.filter_map(|path| ElfSections::open(path.to_str()?)).find(|other| other.of_type(SYMBOLS).is_some());
         // Stripped files keep only the dynamic symbols, which are a subset.
         split.unwrap_or(elf).symbols()
     }
@@ -76,7 +76,8 @@ impl Symbols {
         for line in text.lines() {
             let mut parts = line.splitn(3, ' ');
             let mut number = || u64::from_str_radix(parts.next()?.trim_start_matches("0x"), 16).ok();
-            let (Some(start), Some(size)) = (number(), number()) else { continue };
+            let Some(start) = number() else { continue };
+            let Some(size) = number() else { continue };
             symbols.functions.push((start, size, symbols.names.len()));
             symbols.names.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
             symbols.names.push(0);
@@ -98,9 +99,9 @@ fn regular(path: &str) -> Option<File> {
     file.metadata().is_ok_and(|data| data.is_file() && is_small(data.len())).then_some(file)
 }
 
-/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by the number of its build, then by
-/// the name that its debug link gives.
-fn debug_files(path: &str, elf: &Sections) -> Vec<PathBuf> {
+/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by the number of its build, then
+/// by the name that its debug link gives.
+fn debug_files(path: &str, elf: &ElfSections) -> Vec<PathBuf> {
     let root = Path::new("/usr/lib/debug");
     let folder = Path::new(path).parent().unwrap_or(Path::new("/"));
     let mut files = Vec::new();
@@ -118,17 +119,17 @@ fn debug_files(path: &str, elf: &Sections) -> Vec<PathBuf> {
     files
 }
 
-/// An ELF file with its section headers: `sh_name` at 0, `sh_type` at 4, `sh_offset` at 24, `sh_size` at 32 and `sh_link` at
-/// 40 of each.
-struct Sections {
+/// An ELF file with its section headers: `sh_name` at 0, `sh_type` at 4, `sh_offset` at 24, `sh_size` at 32 and
+/// `sh_link` at 40 of each.
+struct ElfSections {
     file: File,
     headers: Vec<u8>,
     /// Index of the section with the names of sections.
     names: u64,
 }
 
-impl Sections {
-    fn open(path: &str) -> Option<Sections> {
+impl ElfSections {
+    fn open(path: &str) -> Option<ElfSections> {
         let file = regular(path)?;
         let head = bytes(&file, MAX_BYTES, 0, 64)?;
         if !head.starts_with(b"\x7FELF\x02\x01") {
@@ -137,7 +138,7 @@ impl Sections {
         // ELF header: e_shoff at 40, e_shnum at 60, e_shstrndx at 62.
         let count = number::<2>(&head, 60)?;
         let headers = bytes(&file, MAX_BYTES, number::<8>(&head, 40)?, count.checked_mul(SECTION_BYTES)?)?;
-        Some(Sections { file, headers, names: number::<2>(&head, 62)? })
+        Some(ElfSections { file, headers, names: number::<2>(&head, 62)? })
     }
 
     fn all(&self) -> impl Iterator<Item = &[u8]> {

@@ -1,7 +1,7 @@
 //! What the threads of a program did over time, in intervals of about 10 ms.
 //!
-//! Plain data with a bounded size: when there are too many intervals, neighbors are merged. `preload::sampler` takes the
-//! readings; nothing here reads from the system.
+//! Plain data with a bounded size: when there are too many intervals, neighbors are merged. `preload::sampler` takes
+//! the readings; nothing here reads from the system.
 
 /// Time between two readings at the start. It doubles whenever the timeline is full.
 pub const INTERVAL_NS: u64 = 10_000_000;
@@ -104,7 +104,7 @@ pub struct Timeline {
 
 /// What a thread did since the last reading, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Reading {
+pub struct ThreadReading {
     /// Length of the interval.
     pub length_ns: u64,
     /// Time in reads, writes and syncs.
@@ -157,10 +157,10 @@ impl Timeline {
 }
 
 impl Line {
-    /// Adds an interval. What a thread ran is counted with a delay of up to a clock tick of the kernel, so time that does
-    /// not fit was spent in the interval before.
-    pub fn push(&mut self, reading: Reading) {
-        let Reading { length_ns, call_ns, waited_ns, locked_ns, cpu_ns, delay_ns, bytes } = reading;
+    /// Adds an interval. What a thread ran is counted with a delay of up to a clock tick of the kernel, so time that
+    /// does not fit was spent in the interval before.
+    pub fn push(&mut self, reading: ThreadReading) {
+        let ThreadReading { length_ns, call_ns, waited_ns, locked_ns, cpu_ns, delay_ns, bytes } = reading;
         let calls_ns: u64 = call_ns.iter().sum();
         let free_ns = length_ns.saturating_sub(calls_ns + locked_ns);
         // Calls that do not wait run on a processor.
@@ -211,9 +211,9 @@ mod tests {
 
     #[test]
     fn full_timelines_keep_all_time() {
-        let mut timeline = Timeline::default();
-        timeline.lines = vec![Line::default(), Line { first: 3, ..Line::default() }];
-        let reading = Reading { length_ns: 10 * MS, cpu_ns: 4 * MS, bytes: [7, 1], ..Reading::default() };
+        let lines = vec![Line::default(), Line { first: 3, ..Line::default() }];
+        let mut timeline = Timeline { lines, ..Timeline::default() };
+        let reading = ThreadReading { length_ns: 10 * MS, cpu_ns: 4 * MS, bytes: [7, 1], ..ThreadReading::default() };
         for index in 0..MAX_INTERVALS {
             let lines = timeline.lines.iter_mut().filter(|line| index >= line.first);
             lines.for_each(|line| line.push(reading));
@@ -234,15 +234,15 @@ mod tests {
     #[test]
     fn each_interval_is_filled_and_late_time_goes_back() {
         let mut line = Line::default();
-        let base = Reading { length_ns: 10 * MS, ..Reading::default() };
-        line.push(Reading { cpu_ns: 6 * MS, delay_ns: MS, ..base });
+        let base = ThreadReading { length_ns: 10 * MS, ..ThreadReading::default() };
+        line.push(ThreadReading { cpu_ns: 6 * MS, delay_ns: MS, ..base });
         assert_eq!(line.intervals[0].us, [6000, 0, 0, 0, 0, 1000, 3000]);
-        line.push(Reading { cpu_ns: 12 * MS, ..base });
+        line.push(ThreadReading { cpu_ns: 12 * MS, ..base });
         assert_eq!(line.intervals[0].us, [8000, 0, 0, 0, 0, 1000, 1000]);
         assert_eq!(line.intervals[1].us, [10_000, 0, 0, 0, 0, 0, 0]);
         // 3 of 5 ms in calls waited, so 2 of 4 ms on a processor were in calls.
         let call_ns = [4 * MS, MS, 0];
-        line.push(Reading { call_ns, waited_ns: 3 * MS, locked_ns: 2 * MS, cpu_ns: 4 * MS, ..base });
+        line.push(ThreadReading { call_ns, waited_ns: 3 * MS, locked_ns: 2 * MS, cpu_ns: 4 * MS, ..base });
         assert_eq!(line.intervals[2].us, [2000, 4000, 1000, 0, 2000, 0, 1000]);
     }
 }

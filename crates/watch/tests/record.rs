@@ -144,7 +144,7 @@ fn the_timeline_shows_what_threads_do() {
     let lines = &seen.timeline.lines;
     let busy = lines.iter().find(|line| sum(line, Activity::Asleep) >= 250_000).unwrap();
     assert!(sum(busy, Activity::Running) >= 190_000, "{busy:?}");
-    assert_eq!(busy.intervals.iter().map(|interval| interval.read_bytes).max().map(|most| most > 0), Some(true));
+    assert!(busy.intervals.iter().any(|interval| interval.read_bytes > 0));
     let waiter = lines.iter().find(|line| line.name == "waiter").unwrap();
     assert!(sum(waiter, Activity::Locked) >= 350_000 && sum(waiter, Activity::Running) < 50_000, "{waiter:?}");
     let last = seen.timeline.moments.last().unwrap();

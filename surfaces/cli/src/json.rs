@@ -18,7 +18,8 @@ use std::path::Path;
 /// (`docs/policy.md`).
 const SCHEMA: u32 = 1;
 
-/// The keys of a subcommand, as the text of an object. All that follows is compiled once instead of for each subcommand.
+/// The keys of a subcommand, as the text of an object. All that follows is compiled once instead of for each
+/// subcommand.
 pub struct JsonDetails(String);
 
 /// The first keys of each document.

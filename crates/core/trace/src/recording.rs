@@ -190,8 +190,8 @@ impl Totals {
 }
 
 impl Thread {
-    /// Adds a span of a watched program, after all others in time. `bytes` is the number of bytes that it moved. Extends
-    /// the last span if that has the same phase and no gap follows it.
+    /// Adds a span of a watched program, after all others in time. `bytes` is the number of bytes that it moved.
+    /// Extends the last span if that has the same phase and no gap follows it.
     pub fn push(&mut self, phase: Phase, start_ns: u64, end_ns: u64, bytes: u64) {
         let lane = Lane::Side;
         self.totals.add(lane, phase, end_ns.saturating_sub(start_ns));

@@ -80,8 +80,8 @@ pub fn ceilings(folder: &Path, options: &MeasureOptions, kernels: &Kernels) -> R
     Ok(ceilings)
 }
 
-/// Names the machine and the disk of `folder`, and measures memory in less than a tenth of a second. The rates of the disk
-/// and of formats stay 0, which is unknown.
+/// Names the machine and the disk of `folder`, and measures memory in less than a tenth of a second. The rates of the
+/// disk and of formats stay 0, which is unknown.
 pub fn quick(folder: &Path) -> Ceilings {
     let options = MeasureOptions { data_bytes: 4 << 20, figure_time: Duration::from_millis(20), ..Default::default() };
     let mut ceilings =

@@ -259,14 +259,14 @@ fn attributed(causes: &[(Bound, f64)]) -> f64 {
     causes.iter().filter(|(bound, _)| *bound != Bound::Unknown).map(|(_, share)| share).sum()
 }
 
-/// The cause that clearly leads, if any. Other programs slow all work down, so they are not a cause: shares are compared
-/// as they would be without them.
+/// The cause that clearly leads, if any. Other programs slow all work down, so they are not a cause: shares are
+/// compared as they would be without them.
 fn leader(causes: &[(Bound, f64)]) -> Option<(Bound, f64)> {
-    let own = 1.0 - share_of_others(causes);
+    let own_share = 1.0 - share_of_others(causes);
     let mut causes = causes.iter().filter(|(bound, _)| !matches!(bound, Bound::Unknown | Bound::OtherPrograms));
     let &(bound, share) = causes.next()?;
     let next = causes.next().map_or(0.0, |(_, share)| *share);
-    (share > CLEAR * own || share > FAIR * own && share > LEAD * next).then_some((bound, share))
+    (share > CLEAR * own_share || share > FAIR * own_share && share > LEAD * next).then_some((bound, share))
 }
 
 fn share_of_others(causes: &[(Bound, f64)]) -> f64 {

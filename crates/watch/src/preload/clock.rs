@@ -8,15 +8,15 @@ const COUNTERS: [&str; 4] = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", 
 
 /// Converts ticks of recorders to time.
 #[derive(Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct RecordClock {
     pub(super) start: Instant,
     start_ticks: u64,
     pub(super) has_counter: bool,
 }
 
-impl Clock {
-    pub(super) fn start() -> Clock {
-        Clock { start: Instant::now(), start_ticks: system::ticks(), has_counter: has_counter() }
+impl RecordClock {
+    pub(super) fn start() -> RecordClock {
+        RecordClock { start: Instant::now(), start_ticks: system::ticks(), has_counter: has_counter() }
     }
 
     /// Nanoseconds per tick, more exact the longer the clock runs.

@@ -1,9 +1,9 @@
 //! Records a program from inside: a preloaded library counts its calls at a fraction of the cost of tracing.
 //!
 //! The library (`recorder/`, in C, embedded) replaces the system call instructions of the program's libraries in
-//! memory, and writes to memory that it shares with this process. `record` reads that memory, `sampler` at intervals, `modules` finds the
-//! instructions for it, `layout` describes it, `effects` says what each call does, and `reach` which programs can be
-//! recorded. The others can be traced.
+//! memory, and writes to memory that it shares with this process. `record` reads that memory, `sampler` at intervals,
+//! `modules` finds the instructions for it, `layout` describes it, `effects` says what each call does, and `reach`
+//! which programs can be recorded. The others can be traced.
 
 mod clock;
 mod effects;
@@ -19,7 +19,7 @@ use crate::timeline::Timeline;
 use crate::trace::{End, Failure, Recorder, Seen, Wanted};
 use libc::pid_t;
 use record::{RecordTotals, SharedRecord};
-use sampler::Sampler;
+use sampler::TimelineSampler;
 use samples::StackSamples;
 use std::ffi::OsString;
 use std::fs::File;
@@ -59,7 +59,7 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     let before = system::used_by_children();
     let child = start_program(command, &record, &library).map_err(Failure::Program)?;
     let samples = StackSamples::default();
-    let sampler = Sampler::start(Arc::clone(&record.shared), record.clock, request.profile);
+    let sampler = TimelineSampler::start(Arc::clone(&record.shared), record.clock, request.profile);
     let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples };
     hand_over(session.front);
     let status = session.serve(child).map_err(Failure::System)?;

@@ -3,7 +3,7 @@
 //! Threads and processes that have ended are read while others run, so that their slots are free again. Everything else
 //! is read at the end. `modules` answers requests for sites.
 
-use super::clock::Clock;
+use super::clock::RecordClock;
 use super::layout::{
     CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout,
     SampleSlot, TAKEN, ThreadSlot, tally,
@@ -32,7 +32,7 @@ pub(super) const SAMPLED: Duration = Duration::from_millis(1);
 /// The memory that recorders write to.
 pub(super) struct SharedRecord {
     pub(super) shared: Arc<Shared<RecordLayout>>,
-    pub(super) clock: Clock,
+    pub(super) clock: RecordClock,
     /// Counts of threads whose slots are free again or still in use at the end.
     files: Files,
     locks: Locks,
@@ -56,7 +56,7 @@ impl SharedRecord {
     /// Creates an empty record.
     pub(super) fn new(effects: &[u8], has_all: bool) -> io::Result<SharedRecord> {
         let shared: Arc<Shared<RecordLayout>> = Arc::new(Shared::new(c"polyhaul-record")?);
-        let clock = Clock::start();
+        let clock = RecordClock::start();
         let options = if has_all { OPTION_ALL } else { 0 } | if clock.has_counter { 0 } else { OPTION_CLOCK };
         shared.options.store(options, Relaxed);
         shared.size_limits.iter().zip(LIMITS).for_each(|(slot, limit)| slot.store(limit, Relaxed));

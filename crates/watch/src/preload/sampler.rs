@@ -3,11 +3,11 @@
 //! Recorders count what threads do in calls; the rest is in `/proc`. Readings take at most 2% of a processor: with many
 //! threads, they are less frequent. `timeline` keeps them.
 
-use super::clock::Clock;
+use super::clock::RecordClock;
 use super::layout::{READY, RecordLayout, ThreadSlot, tally};
 use super::record::{text, used};
 use crate::system::{self, Shared};
-use crate::timeline::{INTERVAL_NS, Line, MAX_LINES, Moment, Reading, Timeline};
+use crate::timeline::{INTERVAL_NS, Line, MAX_LINES, Moment, ThreadReading, Timeline};
 use libc::pid_t;
 use std::collections::HashMap;
 use std::fs::File;
@@ -28,14 +28,14 @@ const MAX_PROCESSES: usize = 64;
 const NAMED: usize = 32;
 
 /// The thread that takes readings.
-pub(super) struct Sampler {
+pub(super) struct TimelineSampler {
     stop: Sender<()>,
     thread: JoinHandle<Timeline>,
 }
 
-impl Sampler {
+impl TimelineSampler {
     /// Starts the thread. Only processes are read unless `has_lines`.
-    pub(super) fn start(shared: Arc<Shared<RecordLayout>>, clock: Clock, has_lines: bool) -> Sampler {
+    pub(super) fn start(shared: Arc<Shared<RecordLayout>>, clock: RecordClock, has_lines: bool) -> TimelineSampler {
         let (stop, stopped) = mpsc::channel();
         let readings = Readings {
             shared,
@@ -47,7 +47,7 @@ impl Sampler {
             processes: HashMap::new(),
             ended: Moment::default(),
         };
-        Sampler { stop, thread: std::thread::spawn(move || readings.take(&stopped)) }
+        TimelineSampler { stop, thread: std::thread::spawn(move || readings.take(&stopped)) }
     }
 
     /// Stops the thread.
@@ -59,7 +59,7 @@ impl Sampler {
 
 struct Readings {
     shared: Arc<Shared<RecordLayout>>,
-    clock: Clock,
+    clock: RecordClock,
     has_lines: bool,
     interval: Duration,
     timeline: Timeline,
@@ -227,7 +227,7 @@ fn add(sum: &mut Moment, other: &Moment) {
 }
 
 impl ThreadTotals {
-    fn read(slot: &ThreadSlot, clock: &Clock, schedule: Option<&File>) -> ThreadTotals {
+    fn read(slot: &ThreadSlot, clock: &RecordClock, schedule: Option<&File>) -> ThreadTotals {
         let mut ticks = [0, 1, 2].map(|kind: usize| slot.activity[kind].ticks.load(Relaxed));
         let mut waited: u64 = slot.activity.iter().map(|activity| activity.waited_ticks.load(Relaxed)).sum();
         let mut locked = slot.wait_ticks.load(Relaxed);
@@ -259,9 +259,9 @@ impl ThreadTotals {
         }
     }
 
-    fn since(&self, earlier: &ThreadTotals, length_ns: u64) -> Reading {
+    fn since(&self, earlier: &ThreadTotals, length_ns: u64) -> ThreadReading {
         let call_ns = [0, 1, 2].map(|kind: usize| self.call_ns[kind].saturating_sub(earlier.call_ns[kind]));
-        Reading {
+        ThreadReading {
             length_ns,
             call_ns,
             waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns).min(call_ns.iter().sum()),

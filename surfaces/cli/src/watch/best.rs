@@ -41,8 +41,8 @@ impl BestTime {
             seconds: bytes as f64 / rate,
             reason: format!("{} {words} the disk at {}/s", human::bytes(bytes), human::bytes(rate as u64)),
         };
-        let known = [read, written].into_iter().filter(|(_, rate, _)| *rate > 0.0).map(time);
-        known.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+        let times = [read, written].into_iter().filter(|(_, rate, _)| *rate > 0.0).map(time);
+        times.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 
     /// How far the run is from it: `best possible: 0.38 s (0.76 s of CPU time on 2 cores), 2.8x faster`.

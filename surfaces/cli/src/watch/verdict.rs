@@ -33,7 +33,7 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             let word = if *is_writing { "writing" } else { "reading" };
             let moved = human::bytes(*bytes);
             let rate = *bytes as f64 / seconds;
-            let ceiling = ceilings.and_then(|known| if *is_writing { Some(known.write_sync) } else { known.cold_read });
+            let ceiling = ceilings.and_then(|rates| if *is_writing { Some(rates.write_sync) } else { rates.cold_read });
             let advice = ceiling.filter(|ceiling| *ceiling > 0.0).map(|ceiling| disk_advice(rate, ceiling));
             format!(
                 "{} of the time waiting for files: {word} {moved} takes {}, {}/s{}",
@@ -53,11 +53,12 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
 
 /// What follows from the rate of a disk, in bytes per second, and its maximum.
 fn disk_advice(rate: f64, ceiling: f64) -> String {
-    let ceiling_shown = human::bytes(ceiling as u64);
-    match rate >= BUSY_SHARE * ceiling {
-        true => format!(" of the disk's {ceiling_shown}/s: bound by the disk; smaller or compressed files would help"),
-        false => format!(" of the disk's {ceiling_shown}/s: larger calls, or several at a time, would be faster"),
-    }
+    let remedy = if rate >= BUSY_SHARE * ceiling {
+        "bound by the disk; smaller or compressed files would help"
+    } else {
+        "larger calls, or several at a time, would be faster"
+    };
+    format!(" of the disk's {}/s: {remedy}", human::bytes(ceiling as u64))
 }
 
 fn computing(verdict: &WatchVerdict) -> String {
