@@ -1,13 +1,13 @@
-//! Observes the file accesses of any program on Linux: calls, bytes, time, and threads waiting for locks.
+//! Observes any program on Linux: its calls on files, their bytes and time, threads that wait, and what limited it.
 //!
-//! [`trace`] is the event loop, and `filter` selects the system calls that stop. [`child`] starts the program,
-//! [`files`] resolves descriptors to files, [`locks`] records waits, and [`stacks`] records callers (with `unwind` and
-//! `symbols`). `near` and `delay` remove the overhead of tracing from the measurements, and [`cached`] measures the
-//! cost of buffered calls. [`report`] summarizes the observations. Only [`system`] and [`child`] make system calls
-//! beyond file I/O. Nothing here prints: the command shows the report.
+//! There are two ways to watch a program. [`preload`] records from inside, with a library that counts calls; [`code`]
+//! finds the system call instructions that it replaces. [`trace`] stops the program at each call with ptrace: `filter`
+//! selects the calls, [`child`] starts the program, and `near` and `delay` remove the overhead from the measurements.
 //!
-//! The program runs under ptrace with a seccomp filter (`man 2 ptrace`, `man 2 seccomp`), so only the calls that the
-//! filter selects stop it.
+//! Both fill the same tables: [`files`] by file, [`locks`] by thread, [`stacks`] of callers (with `unwind`,
+//! `symbols` and `names`). Recorded programs also have a [`timeline`]. [`report`] summarizes the tables,
+//! [`verdict`] judges the run, and [`cached`] measures the cost of buffered calls. Only [`system`], [`child`] and
+//! [`preload`] make system calls beyond file I/O. Nothing here prints: the command shows the report.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
