@@ -156,10 +156,16 @@ static void wait_for_lock(struct thread *thread, struct call *call, int is_wait)
     set_result(call, result);
 }
 
+/* io_uring_enter(2) returns the number of operations that it submits. Its number is the same on all machines. */
+#define IO_URING_ENTER 426
+
 static void sleep_in_call(struct thread *thread, struct call *call)
 {
+    int is_queue = call->number == IO_URING_ENTER;
     long result;
     timed(thread, call, TALLY_SLEEP, 0, &result);
+    if (is_queue && !is_error(result))
+        add(&record->queued, (uint64_t)result);
     set_result(call, result);
 }
 

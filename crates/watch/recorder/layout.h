@@ -217,6 +217,7 @@ struct record {
     uint64_t threads;
     uint64_t failed_opens;
     uint64_t has_queues;
+    uint64_t queued; /* Operations that were submitted to io_uring. */
     uint64_t lost;
     uint64_t not_patched;
     uint64_t lost_samples;

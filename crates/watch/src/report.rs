@@ -61,6 +61,8 @@ pub struct Watched {
     pub stops: u64,
     /// Whether queues (io_uring, aio) were set up. Reads and writes through queues are not observed.
     pub has_queues: bool,
+    /// Number of operations submitted to io_uring; 0 when tracing.
+    pub queued: u64,
     /// Number of failed opens.
     pub failed_opens: u64,
     /// Rate of reads from the page cache in calls of 64 KiB.
@@ -287,6 +289,7 @@ impl Watched {
             watch_seconds: seen.cost_ns as f64 / 1e9,
             stops: seen.stops,
             has_queues: seen.has_queues,
+            queued: seen.queued,
             failed_opens: seen.failed_opens,
             cached_bytes_per_second: cached.bytes_per_second,
             file_count,

@@ -136,6 +136,8 @@ pub struct Seen {
     pub failed_opens: u64,
     /// Whether queues (io_uring, aio) were set up. Reads and writes through queues are not observed.
     pub has_queues: bool,
+    /// Number of operations submitted to io_uring; 0 when tracing.
+    pub queued: u64,
     /// Number of times that a thread was stopped for tracing.
     pub stops: u64,
     /// Approximate tracing overhead.
@@ -377,6 +379,7 @@ impl<'a> Tracer<'a> {
             threads: self.thread_count,
             failed_opens: self.failed_opens,
             has_queues: self.has_queues,
+            queued: 0,
             stops: self.stops.iter().sum(),
             cost_ns,
             cpu: CpuTime::default(),

@@ -337,6 +337,7 @@ mod tests {
             threads: 1,
             failed_opens: 0,
             has_queues: false,
+            queued: 0,
             stops: 0,
             cost_ns: 0,
             cpu: CpuTime::default(),

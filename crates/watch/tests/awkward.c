@@ -5,6 +5,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/io_uring.h>
+#include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -15,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
@@ -26,8 +29,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -555,6 +556,29 @@ static int case_phases(void)
     return 0;
 }
 
+/* Submits operations that do nothing to io_uring, if the system allows it. */
+static int case_uring(void)
+{
+    struct io_uring_params params = {0};
+    int ring = (int)syscall(SYS_io_uring_setup, 4, &params);
+    if (ring < 0) {
+        printf("0 submitted\n");
+        return 0;
+    }
+    size_t bytes = params.sq_off.array + params.sq_entries * sizeof(unsigned);
+    char *queue = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQ_RING);
+    struct io_uring_sqe *entries = mmap(NULL, params.sq_entries * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED, ring, IORING_OFF_SQES);
+    unsigned *array = (unsigned *)(queue + params.sq_off.array);
+    for (unsigned index = 0; index < 3; index++) {
+        memset(&entries[index], 0, sizeof(*entries));
+        entries[index].opcode = IORING_OP_NOP;
+        array[index] = index;
+    }
+    __atomic_store_n((unsigned *)(queue + params.sq_off.tail), 3, __ATOMIC_RELEASE);
+    printf("%ld submitted\n", syscall(SYS_io_uring_enter, ring, 3, 3, IORING_ENTER_GETEVENTS, NULL, 0));
+    return 0;
+}
+
 static int case_crash(void)
 {
     char byte;
@@ -575,7 +599,7 @@ int main(int count, char **arguments)
         {"coroutine", case_coroutine}, {"alternate", case_alternate}, {"threads", case_threads}, {"many", case_many},
         {"daemon", case_daemon}, {"crash", case_crash}, {"sleeps", case_sleeps}, {"handlers", case_handlers},
         {"detached", case_detached}, {"outlived", case_outlived}, {"restarted", case_restarted},
-        {"phases", case_phases},
+        {"phases", case_phases}, {"uring", case_uring},
     };
     if (strcmp(name, "relay") == 0)
         return case_relay(arguments[0], count > 2 ? atoi(arguments[2]) : 100);

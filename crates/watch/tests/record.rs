@@ -154,6 +154,13 @@ fn the_timeline_shows_what_threads_do() {
 }
 
 #[test]
+fn operations_of_io_uring_are_counted() {
+    let Some(seen) = record("uring") else { return };
+    let text = fs::read_to_string(Path::new(env!("CARGO_TARGET_TMPDIR")).join("uring.txt")).unwrap();
+    assert_eq!((seen.has_queues, format!("{} submitted\n", seen.queued)), (true, text));
+}
+
+#[test]
 fn a_thousand_threads_are_recorded() {
     record("threads");
 }

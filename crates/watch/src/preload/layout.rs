@@ -174,6 +174,7 @@ pub(super) struct RecordLayout {
     pub(super) threads: AtomicU64,
     pub(super) failed_opens: AtomicU64,
     pub(super) has_queues: AtomicU64,
+    pub(super) queued: AtomicU64,
     pub(super) lost: AtomicU64,
     pub(super) not_patched: AtomicU64,
     pub(super) lost_samples: AtomicU64,
@@ -197,4 +198,4 @@ pub(super) struct RecordLayout {
 
 // The sizes that `recorder/layout.h` asserts.
 const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1840);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_027_976);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_027_984);

@@ -172,6 +172,7 @@ impl RecordSession<'_> {
             threads: shared.threads.load(Relaxed),
             failed_opens: shared.failed_opens.load(Relaxed),
             has_queues: shared.has_queues.load(Relaxed) != 0,
+            queued: shared.queued.load(Relaxed),
             stops: 0,
             cost_ns: 0,
             unrecorded,

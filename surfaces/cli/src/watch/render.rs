@@ -98,7 +98,11 @@ pub(super) fn notes(watched: &Watched) -> Vec<String> {
         notes.push(format!("not included: calls from {instructions} that cannot be replaced"));
     }
     if watched.has_queues {
-        notes.push("I/O through io_uring or aio is not included".into());
+        let operations = match watched.queued {
+            0 => "I/O through io_uring or aio".to_owned(),
+            queued => human::plural(queued, "operation") + " through io_uring",
+        };
+        notes.push(format!("not included: {operations}"));
     }
     notes
 }
@@ -293,6 +297,7 @@ mod tests {
             threads: 2,
             failed_opens: 3,
             has_queues: true,
+            queued: 0,
             stops: 786_500,
             cost_ns: 1_200_000_000,
             cpu: CpuTime::default(),
@@ -315,7 +320,7 @@ mod tests {
 watched game -x: 10.00 s, killed by signal 9, 1 process, 2 threads
   3 files, 393,237 reads (2.5 MB), 1 write (0 B), 1 sync, 3 failed opens; 9.05 s in calls
   watching took about 1.20 s of the run (786,500 stops); call times do not include it
-  I/O through io_uring or aio is not included
+  not included: I/O through io_uring or aio
 
 files, slowest first
   /x/texture.tga: 393,216 reads of 3 bytes, 9.04 s; 1.2 ms if buffered
