@@ -33,6 +33,7 @@ pub(super) fn color(phase: Phase) -> [&'static str; 2] {
         Phase::WaitTurn => ["#dcd3bd", "#585040"],
         Phase::WaitEnd => ["#dfe1e5", "#363b43"],
         Phase::Lock => ["#7a1f3d", "#c04a72"],
+        Phase::Await => ["#8c2f55", "#c45a80"],
         Phase::Run => ["#2c9a74", "#37b98e"],
         Phase::Ready => ["#e3a9a0", "#7d453d"],
         Phase::Sleep => ["#e6e8eb", "#2b3038"],

@@ -138,17 +138,19 @@ impl Events<'_> {
         let mut order: Vec<&SpanRecord> = thread.spans.iter().collect();
         order.sort_by_key(|span| (span.start_ns, span.depth, span.end_ns));
         for span in order {
-            self.span(track, span, &recording.files)?;
+            self.span(track, span, &recording.files, !thread.name.is_empty())?;
         }
         Ok(())
     }
 
-    fn span(&mut self, track: u64, span: &SpanRecord, files: &[FileUse]) -> io::Result<()> {
+    fn span(&mut self, track: u64, span: &SpanRecord, files: &[FileUse], is_program: bool) -> io::Result<()> {
         let file = span.file.and_then(|index| files.get(index as usize));
         self.event("X", track, span.phase.name(), |json| {
             during(json, [span.start_ns, span.end_ns], category(span.phase));
             json.key("args").object(|json| {
-                json.key("lane").string(span.lane.name());
+                if !is_program {
+                    json.key("lane").string(span.lane.name());
+                }
                 if let Some(file) = file {
                     json.key("file").string(&file.name);
                 }
@@ -234,7 +236,7 @@ fn category(phase: Phase) -> &'static str {
 
 /// Returns whether spans of the phase have a chunk number, as the scheduler's spans do.
 fn has_chunk(phase: Phase) -> bool {
-    !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Other)
+    !phase.is_wait() && !matches!(phase, Phase::Transform | Phase::Run | Phase::Other)
 }
 
 fn statistics(json: &mut Json, file: &FileUse) {

@@ -206,7 +206,7 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
 }
 
 /// Sums over at least about 500 steps of at most 10 ms; the steps are longer if there would be more than [`MAX_STEPS`].
-/// Programs are read every 10 ms, so they have no shorter steps.
+/// Watched programs are sampled every 10 ms, so their steps are not shorter.
 pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
     let is_program = recording.threads.iter().any(|thread| !thread.name.is_empty());
     let step_ns = step(extent.length_ns()).max(if is_program { LONGEST_STEP_NS } else { 1 });

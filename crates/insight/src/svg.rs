@@ -15,7 +15,9 @@ const WIDTH: f64 = 1200.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = WIDTH - 32.0;
 const CHART_HEIGHT: f64 = 120.0;
-/// Distance of the lines of the legend.
+/// Maximum length of the name of a thread in characters.
+const NAME_CHARS: usize = 15;
+/// Line height of the legend.
 const KEY_HEIGHT: f64 = 20.0;
 /// Maximum number of bars that can be distinguished at this width.
 const MAX_BARS: usize = 6_000;
@@ -148,7 +150,10 @@ impl Chart<'_> {
             let y = top + index as f64 * each;
             if each > 12.0 || index % 4 == 0 {
                 let name = self.recording.thread_name(index);
-                self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, &name);
+                // Names of programs end with the ID of the thread.
+                let name =
+                    if name.chars().count() > NAME_CHARS { name.rsplit(' ').next().unwrap_or("") } else { &name };
+                self.picture.text([LEFT - 12.0, y + each / 2.0 + 4.0], Anchor::End, 12.0, SOFT, name);
             }
             // In order of level, so that inner spans are on top.
             bars.iter().for_each(|bar| self.bar(bar, y, each));

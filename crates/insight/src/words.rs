@@ -31,6 +31,7 @@ pub(super) fn phase_words(phase: Phase) -> &'static str {
         Phase::WaitTurn => "waiting for its turn",
         Phase::WaitEnd => "waiting for the end",
         Phase::Lock => "locks",
+        Phase::Await => "waiting for locks or threads",
         Phase::Run => "running",
         Phase::Ready => "waiting for a core",
         Phase::Sleep => "asleep",

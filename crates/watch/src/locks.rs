@@ -29,8 +29,10 @@ impl Waits {
         // Threads set their names after they start, so the name is read again at growing intervals.
         if self.count.is_power_of_two() || self.name.is_empty() {
             self.thread = thread;
-            let name = std::fs::read_to_string(format!("/proc/{thread}/comm"));
-            self.name = name.map_or_else(|_| std::mem::take(&mut self.name), |name| name.trim_end().to_owned());
+            // The kernel cuts names after 15 bytes, possibly within a character.
+            if let Ok(name) = std::fs::read(format!("/proc/{thread}/comm")) {
+                self.name = String::from_utf8_lossy(&name).trim_end().to_owned();
+            }
         }
         self.count += u64::from(is_over);
         self.time_ns += time_ns;

@@ -35,14 +35,14 @@ impl<'a> Names<'a> {
         shelf.frames(stack).iter().map(|frame| self.frame(*frame)).collect()
     }
 
-    /// Names the functions of a stack, innermost first: `fread`, or the module if there is no symbol.
+    /// Names the functions of a stack, innermost first: `fread`, or the module if there is no symbol. Consecutive frames
+    /// with the same name are one: functions without symbols, and recursion.
     pub(crate) fn functions(&mut self, stack: u32) -> Vec<String> {
         let shelf = self.shelf;
         let name = |frame: &Frame| self.function(*frame).map_or_else(|| self.module(frame.module), |(name, _)| name);
         let mut functions: Vec<String> = shelf.frames(stack).iter().map(name).collect();
-        // Functions of one module without symbols.
         functions.dedup();
-        functions
+        if functions.is_empty() { vec!["other stacks".into()] } else { functions }
     }
 
     /// Formats a frame: `libc.so.6 pread64+0x14`, or the address if there is no symbol.
@@ -72,10 +72,17 @@ impl<'a> Names<'a> {
         }
         let path = self.shelf.modules.get(frame.module as usize).map_or("", String::as_str);
         let symbols = self.symbols.entry(frame.module).or_insert_with(|| Symbols::from_file(path));
-        let name = symbols.name(frame.address).map(|(name, into)| (readable(&name), into));
+        let name = symbols.name(frame.address).map(|(name, into)| (readable(without_clone(&name)), into));
         self.functions.insert(frame, name.clone());
         name
     }
+}
+
+/// The name of a function without the suffix of a copy that the compiler optimized: `load.constprop.0`.
+fn without_clone(name: &str) -> &str {
+    const SUFFIXES: [&str; 6] = ["constprop.", "isra.", "part.", "cold", "lto_priv.", "llvm."];
+    let is_suffix = |(_, rest): &(&str, &str)| SUFFIXES.iter().any(|suffix| rest.starts_with(suffix));
+    name.split_once('.').filter(is_suffix).map_or(name, |(function, _)| function)
 }
 
 /// Demangles a name.
@@ -94,10 +101,17 @@ fn readable(name: &str) -> String {
     name.to_owned()
 }
 
-#[cfg(all(test, feature = "demangle"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
+    #[test]
+    fn copies_have_the_name_of_their_function() {
+        let names = ["load.constprop.0", "_ZL4loadv.isra.0.cold", "a.b", "load.cold"];
+        assert_eq!(names.map(without_clone), ["load", "_ZL4loadv", "a.b", "load"]);
+    }
+
+    #[cfg(feature = "demangle")]
     #[test]
     fn names_are_readable() {
         let names = ["fread", "_ZN7Texture4loadERKSsi", "_ZN3std2io4Read9read_byte17h0123456789abcdefE", "_Zx"];

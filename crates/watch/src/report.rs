@@ -51,6 +51,8 @@ pub struct Watched {
     pub lost: u64,
     /// Number of places in code whose calls are not recorded.
     pub missed_sites: u64,
+    /// Number of samples of stacks for which the record had no room.
+    pub lost_samples: u64,
     /// Number of processes.
     pub processes: u64,
     /// Number of threads of all processes.
@@ -75,11 +77,9 @@ pub struct Watched {
     pub files: Vec<Row>,
     /// Folders, pipes, terminals and other objects, in the same order.
     pub others: Vec<Row>,
-    /// Number of system files that are not listed in `files` because they took little time.
-    #[serde(skip)]
+    /// Number of system files that are not listed in `files` because they took little time. 0 unless the list is limited.
     pub system_files: u64,
     /// Seconds in them.
-    #[serde(skip)]
     pub system_seconds: f64,
     /// Number of other objects that were used but are not listed in `others`.
     #[serde(skip)]
@@ -269,6 +269,8 @@ impl Watched {
             Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
         });
         let profile = if seen.has_profile { profile(&mut names, &seen.cpu.stacks()) } else { Vec::new() };
+        // Neither includes all: the first lacks daemons, the second processes that end soon.
+        let cpu_ns = seen.used.cpu_ns.max(seen.timeline.moments.last().map_or(0, |moment| moment.cpu_ns));
         let (exit_code, signal) = match seen.end {
             End::Code(code) => (Some(code), None),
             End::Signal(signal) => (None, Some(signal)),
@@ -284,6 +286,7 @@ impl Watched {
             unrecorded: unrecorded.collect(),
             lost: seen.lost,
             missed_sites: seen.missed_sites,
+            lost_samples: seen.lost_samples,
             processes: seen.processes,
             threads_seen: seen.threads,
             watch_seconds: seen.cost_ns as f64 / 1e9,
@@ -300,7 +303,7 @@ impl Watched {
             system_seconds: 0.0,
             further_others: 0,
             locks,
-            cpu_seconds: seen.used.cpu_ns as f64 / 1e9,
+            cpu_seconds: cpu_ns as f64 / 1e9,
             disk_faults: seen.used.disk_faults,
             peak_bytes: seen.timeline.peak_bytes,
             timeline: seen.timeline,

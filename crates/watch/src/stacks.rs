@@ -19,7 +19,7 @@ const MAX_STACKS: usize = 1 << 16;
 /// Maximum number of cached unwind rules per process. If there are more after unwinding a stack, all are dropped.
 const MAX_RULES: usize = 1 << 16;
 
-/// Maximum number of distinct stacks per file, and for all lock waits.
+/// Maximum number of distinct stacks per file and per thread.
 const MAX_OF_A_FILE: usize = 1 << 10;
 
 /// A code address in a module.
@@ -43,14 +43,23 @@ impl Stacks {
 
     /// Adds calls with the same stack.
     pub fn add_several(&mut self, stack: u32, calls: u64, time_ns: i64) {
-        let stack = if self.0.len() < MAX_OF_A_FILE || self.0.contains_key(&stack) { stack } else { OTHERS };
+        self.add_limited(stack, calls, time_ns, MAX_OF_A_FILE);
+    }
+
+    fn add_limited(&mut self, stack: u32, calls: u64, time_ns: i64, max_stacks: usize) {
+        let stack = if self.0.len() < max_stacks || self.0.contains_key(&stack) { stack } else { OTHERS };
         let entry = self.0.entry(stack).or_default();
         *entry = (entry.0 + calls, entry.1 + time_ns);
     }
 
-    /// Adds other stacks.
+    /// Adds time on a processor. There are no more samples than milliseconds, so all stacks are kept that the shelf keeps.
+    pub fn add_time(&mut self, stack: u32, samples: u64, time_ns: i64) {
+        self.add_limited(stack, samples, time_ns, MAX_STACKS);
+    }
+
+    /// Adds other stacks; all are kept that they have.
     pub fn append(&mut self, others: &Stacks) {
-        others.0.iter().for_each(|(stack, (calls, time_ns))| self.add_several(*stack, *calls, *time_ns));
+        others.0.iter().for_each(|(stack, (calls, time_ns))| self.add_time(*stack, *calls, *time_ns));
     }
 
     /// Time of all stacks.
@@ -149,7 +158,10 @@ impl Modules {
             if offset == 0 || name != first.0 {
                 first = (name, start);
             }
-            if is_code && has_map && (name.is_empty() || name.starts_with("//anon") || name.starts_with("[anon")) {
+            if is_code
+                && has_map
+                && (name.is_empty() || name.starts_with("[anon") || name.starts_with("/memfd:doublemapper"))
+            {
                 // Compiled at run time: the map has addresses in memory.
                 modules.push(Module { name: map.clone(), start, end, bias: 0, frames: None });
             } else if is_code {

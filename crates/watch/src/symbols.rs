@@ -1,16 +1,20 @@
 //! Resolves function names from the symbol tables of ELF files.
 //!
 //! Only symbol tables are read, and only when the report is written: those of the file, else those of its separate
-//! debug file, else its dynamic symbols. Code that was compiled at run time has names if its compiler leaves a map for
-//! perf. Functions without a symbol are shown as addresses.
+//! debug file, else its dynamic symbols. JIT-compiled code has names if the JIT compiler writes a map for perf.
+//! Functions without a symbol are shown as addresses.
 
 use crate::code::elf::{bytes, number};
 use std::borrow::Cow;
 use std::fs::File;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Maximum size of a table to read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// Maximum number of lines to read of a map for perf.
+const MAX_LINES: usize = 1 << 20;
 
 /// ELF section types.
 const SYMBOLS: u32 = 2;
@@ -59,21 +63,27 @@ impl Symbols {
 
     fn read(path: &str) -> Option<Symbols> {
         if is_perf_map(path) {
-            return Some(Symbols::from_perf_map(&std::io::read_to_string(regular(path)?).ok()?));
+            let file = regular(path).filter(is_own)?;
+            let text = bytes(&file, MAX_BYTES, 0, file.metadata().ok()?.len())?;
+            return Some(Symbols::from_perf_map(&String::from_utf8_lossy(&text)));
         }
         let elf = ElfSections::open(path)?;
         let is_stripped = elf.of_type(SYMBOLS).is_none();
         let split = is_stripped.then(|| debug_files(path, &elf)).into_iter().flatten();
-        let split =
-            split.filter_map(|path| ElfSections::open(path.to_str()?)).find(|other| other.of_type(SYMBOLS).is_some());
+        let build = elf.build();
+        let is_match = |other: &ElfSections| {
+            let is_same = build.is_none() || other.build().is_none_or(|other| Some(other) == build);
+            is_same && other.of_type(SYMBOLS).is_some()
+        };
+        let split = split.filter_map(|path| ElfSections::open(path.to_str()?)).find(is_match);
         // Stripped files keep only the dynamic symbols, which are a subset.
         split.unwrap_or(elf).symbols()
     }
 
-    /// Parses the map that a compiler at run time leaves (perf's `jit-interface.txt`): lines of address, size and name.
+    /// Parses the map that a JIT compiler writes (perf's `jit-interface.txt`): lines of address, size and name.
     fn from_perf_map(text: &str) -> Symbols {
         let mut symbols = Symbols::default();
-        for line in text.lines() {
+        for line in text.lines().take(MAX_LINES) {
             let mut parts = line.splitn(3, ' ');
             let mut number = || u64::from_str_radix(parts.next()?.trim_start_matches("0x"), 16).ok();
             let Some(start) = number() else { continue };
@@ -87,20 +97,27 @@ impl Symbols {
     }
 }
 
-/// Whether a file has the names of code that was compiled at run time.
+/// Whether a file belongs to the user or to root: anyone can write to /tmp.
+fn is_own(file: &File) -> bool {
+    let own = std::fs::metadata("/proc/self").map(|data| data.uid());
+    file.metadata().is_ok_and(|data| data.uid() == 0 || own.is_ok_and(|own| own == data.uid()))
+}
+
+/// Whether a file has the names of JIT-compiled code.
 fn is_perf_map(path: &str) -> bool {
     path.starts_with("/tmp/perf-") && path.ends_with(".map")
 }
 
-/// Opens a file, unless it is a pipe or another special file. Only tables of larger ELF files are read.
+/// Opens a file, unless it is a pipe or another special file, or too large a map for perf.
 fn regular(path: &str) -> Option<File> {
-    let file = File::open(path).ok()?;
+    // A pipe would block otherwise.
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let is_small = |bytes: u64| bytes <= MAX_BYTES || !is_perf_map(path);
     file.metadata().is_ok_and(|data| data.is_file() && is_small(data.len())).then_some(file)
 }
 
-/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by the number of its build, then
-/// by the name that its debug link gives.
+/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by build ID, then by the name in its
+/// debug link.
 fn debug_files(path: &str, elf: &ElfSections) -> Vec<PathBuf> {
     let root = Path::new("/usr/lib/debug");
     let folder = Path::new(path).parent().unwrap_or(Path::new("/"));
@@ -173,7 +190,7 @@ impl ElfSections {
         self.all().find(is_named)
     }
 
-    /// The number of the build in hexadecimal digits: a note with a header of 12 bytes and the name `GNU`.
+    /// The build ID in hexadecimal digits: a note with a header of 12 bytes and the name `GNU`.
     fn build(&self) -> Option<String> {
         let note = self.content(self.named(b".note.gnu.build-id")?)?;
         let count = usize::try_from(number::<4>(&note, 4)?).ok()?;

@@ -238,7 +238,7 @@ unsafe impl<T> Sync for Shared<T> {}
 pub fn memory_file(name: &CStr) -> io::Result<OwnedFd> {
     // SAFETY: `name` is NUL-terminated. The descriptor is new, so nothing else owns it.
     unsafe {
-        // glibc has had a function for it since 2.27; released programs also run with 2.17.
+        // glibc wraps this call only since 2.27; release binaries support 2.17.
         match libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) {
             -1 => Err(io::Error::last_os_error()),
             descriptor => Ok(OwnedFd::from_raw_fd(descriptor as RawFd)),
@@ -327,7 +327,7 @@ impl Used {
     }
 }
 
-/// What all children used that were waited for, with their own.
+/// Resources used by all reaped children and their reaped descendants.
 pub fn used_by_children() -> Used {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: `usage` is writable and lives through the call; zeros are valid for it.

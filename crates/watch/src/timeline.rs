@@ -49,9 +49,9 @@ impl Activity {
 pub struct Interval {
     /// Microseconds by [`Activity`].
     pub us: [u32; Activity::ALL.len()],
-    /// Bytes that calls transferred which ended in this interval.
+    /// Bytes read by calls that ended in this interval.
     pub read_bytes: u64,
-    /// Same, written.
+    /// Bytes written, likewise.
     pub written_bytes: u64,
 }
 
@@ -161,11 +161,18 @@ impl Line {
     /// does not fit was spent in the interval before.
     pub fn push(&mut self, reading: ThreadReading) {
         let ThreadReading { length_ns, call_ns, waited_ns, locked_ns, cpu_ns, delay_ns, bytes } = reading;
+        let mut free_ns = length_ns;
+        let mut share = |ns: u64| {
+            let shared_ns = ns.min(free_ns);
+            free_ns -= shared_ns;
+            shared_ns
+        };
+        let call_ns = call_ns.map(&mut share);
+        let locked_ns = share(locked_ns);
         let calls_ns: u64 = call_ns.iter().sum();
-        let free_ns = length_ns.saturating_sub(calls_ns + locked_ns);
         // Calls that do not wait run on a processor.
         let run_ns = cpu_ns.saturating_sub(calls_ns.saturating_sub(waited_ns));
-        let late_us = micros(run_ns.saturating_sub(free_ns));
+        let late_us = micros(cpu_ns.saturating_sub(length_ns));
         if let Some(before) = self.intervals.last_mut() {
             let asleep = &mut before.us[Activity::Asleep as usize];
             let moved_us = late_us.min(*asleep);

@@ -150,6 +150,8 @@ pub struct Seen {
     pub lost: u64,
     /// Number of places in code where calls are not recorded.
     pub missed_sites: u64,
+    /// Number of samples of stacks for which the record had no room.
+    pub lost_samples: u64,
     /// What threads and processes did over time; empty when tracing.
     pub timeline: Timeline,
     /// Whether a profile was requested.
@@ -386,6 +388,7 @@ impl<'a> Tracer<'a> {
             unrecorded: Vec::new(),
             lost: 0,
             missed_sites: 0,
+            lost_samples: 0,
             timeline: Timeline::default(),
             has_profile: false,
             used: Used::default(),

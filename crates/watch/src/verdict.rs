@@ -15,10 +15,6 @@ use std::collections::{BTreeMap, HashMap};
 /// A cause is named if it explains at least this part of the run.
 const MIN_SHARE: f64 = 0.3;
 
-/// Locks are named if threads wait for them for at least this part of the run, on average. Threads that wait for a lock
-/// also wait for processors afterwards.
-const MIN_LOCK_SHARE: f64 = 0.2;
-
 /// Shorter runs have no verdict, because starting the program takes much of their time.
 const MIN_SECONDS: f64 = 0.05;
 
@@ -33,8 +29,12 @@ const MAX_OWN_SHARE: f64 = 0.7;
 /// A function is named if it takes at least this part of the time on processors.
 const MIN_FUNCTION_SHARE: f64 = 0.5;
 
-/// Threads that wait for less than this part of the run are not counted as waiting.
+/// Locks are named if at least two threads wait for them for at least this part of the run. Threads that wait for a lock
+/// also wait for processors afterwards.
 const MIN_WAIT_SHARE: f64 = 0.2;
+
+/// Functions that start a program or a thread: everything is in them, so they tell nothing.
+const STARTS: [&str; 5] = ["_start", "__libc_start", "start_thread", "clone", "__clone"];
 
 /// Functions that wait for other reasons than a lock.
 const OTHER_WAITS: [&str; 6] = ["cond_", "condvar", "join", "sem_", "barrier", "park"];
@@ -189,11 +189,19 @@ fn heaviest(stacks: &Stacks, shelf: &Shelf) -> Vec<Frame> {
 
 /// The innermost function with a name that is not part of a system library.
 fn caller(frames: &[Frame], names: &mut Names<'_>) -> Option<String> {
-    frames.iter().find_map(|frame| {
+    let name = frames.iter().find_map(|frame| {
         let module = names.module(frame.module);
-        let is_system = module.starts_with('[') || SYSTEM_MODULES.iter().any(|name| module.starts_with(name));
-        if is_system { None } else { names.function(*frame).map(|(name, _)| name) }
-    })
+        if is_system(&module) { None } else { names.function(*frame).map(|(name, _)| name) }
+    })?;
+    (!starts(&name)).then_some(name)
+}
+
+fn starts(function: &str) -> bool {
+    STARTS.iter().any(|start| function.starts_with(start))
+}
+
+fn is_system(module: &str) -> bool {
+    module.starts_with('[') || SYSTEM_MODULES.iter().any(|name| module.starts_with(name))
 }
 
 fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict> {
@@ -204,7 +212,12 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
     for stacks in locks.stacks.values() {
         let mut thread_ns = 0;
         for (stack, _, time_ns) in stacks.sorted() {
-            let function = functions.entry(stack).or_insert_with(|| locked(&names.functions(stack)).cloned());
+            let function = functions.entry(stack).or_insert_with(|| {
+                let frames = names.shelf().frames(stack).to_vec();
+                let functions = frames.iter().filter_map(|frame| names.function(*frame));
+                let functions: Vec<String> = functions.map(|(name, _)| name).collect();
+                locked(&functions).cloned()
+            });
             if let Some(function) = function {
                 thread_ns += time_ns;
                 *times.entry(function.clone()).or_default() += time_ns;
@@ -215,10 +228,10 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
             waited_ns += thread_ns;
         }
     }
-    let share = waited_ns as f64 / 1e9 / (run.active_seconds * waiting_threads.max(1) as f64);
+    let share = waited_ns as f64 / 1e9 / (run.seconds * waiting_threads.max(1) as f64);
     let (function, _) = times.into_iter().max_by_key(|(_, time_ns)| *time_ns)?;
     let verdict = WatchVerdict::Lock { waiting_threads, threads: run.threads, function, share: share.min(1.0) };
-    (waiting_threads > 1 && share >= MIN_LOCK_SHARE).then_some(verdict)
+    (waiting_threads > 1).then_some(verdict)
 }
 
 /// The function of a stack, innermost first, that waits for a lock.
@@ -280,10 +293,21 @@ fn dominant(stacks: &Stacks, total_ns: i64, names: &mut Names<'_>) -> Option<Dom
     let mut functions: BTreeMap<String, Inclusive> = BTreeMap::new();
     for (stack, _, time_ns) in stacks.sorted() {
         let frames = names.shelf().frames(stack).to_vec();
+        let is_system: Vec<bool> = frames.iter().map(|frame| is_system(&names.module(frame.module))).collect();
         let mut counted: Vec<String> = Vec::new();
         for (distance, frame) in frames.iter().enumerate() {
-            let Some((name, _)) = names.function(*frame) else { continue };
-            if counted.contains(&name) {
+            // Of a library's own functions, only the one that the program called tells its users something.
+            let is_inner = is_system[distance] && is_system.get(distance + 1) == Some(&true);
+            if is_inner {
+                continue;
+            }
+            let name = match names.function(*frame) {
+                Some((name, _)) => name,
+                // Stripped programs have no names of functions.
+                None if !is_system[distance] => names.module(frame.module),
+                None => continue,
+            };
+            if counted.contains(&name) || starts(&name) || name == "?" {
                 continue;
             }
             let inclusive = functions.entry(name.clone()).or_default();
@@ -344,6 +368,7 @@ mod tests {
             unrecorded: Vec::new(),
             lost: 0,
             missed_sites: 0,
+            lost_samples: 0,
             timeline: Timeline::default(),
             has_profile: false,
             used: Used::default(),

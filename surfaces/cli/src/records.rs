@@ -67,9 +67,10 @@ impl Records {
         let ceilings = measure::kept_for(&recording);
         let verdict = report.map(|report| judge::judge(&recording, report, throttles));
         let verdict = verdict.as_ref();
-        // Without measured rates, the files name the machine and the disk.
-        let ceilings = ceilings.unwrap_or_else(|| measure::quick(Path::new(".")));
-        let ceilings = Some(&ceilings);
+        // Without measured rates, pages name the machine and the disk.
+        let has_page = requested.iter().any(|(document, _)| *document == Document::Page);
+        let ceilings = ceilings.or_else(|| has_page.then(|| measure::quick(Path::new("."))));
+        let ceilings = ceilings.as_ref();
         let write = |(document, path): (Document, PathBuf)| match document {
             Document::Picture => picture::write(&report::svg(&recording, &heading, verdict, ceilings), &path),
             _ => {

@@ -1,7 +1,7 @@
 """Watching real programs: `watched.py POLYHAUL FOLDER [ROUNDS]` (Linux).
 
 POLYHAUL is the command. Makes files in FOLDER, and runs each program alone, with `polyhaul watch`, with `strace -f -c` and with `perf
-record`, in turns. Prints two tables. The first has the first line of the report, the seconds alone, the seconds with each tool divided
+record`, in turns. A tool that takes over a minute is stopped. Prints two tables. The first has the first line of the report, the seconds alone, the seconds with each tool divided
 by them (minima of ROUNDS, 5), and whether the program wrote the same bytes. The second has the number of reads and writes of files,
 with their bytes, as `strace` and `polyhaul watch` count them in separate runs; both without the shared libraries that the dynamic linker
 loads before any program runs. Programs and tools that are missing are left out.
@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+#: A tool that takes longer is stopped.
+MAX_SECONDS = 60
 #: What `strace` shows for the second table.
 MOVES = "read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev,sendfile,copy_file_range"
 EXAMPLES = Path(__file__).parents[3] / "examples" / "slow"
@@ -140,7 +142,10 @@ def digest(folder: Path, program: Program, output: bytes) -> str:
 def timed(folder: Path, program: Program, tool: list[str]) -> tuple[float, str]:
     """Seconds of a program with a tool, and the hash of its output."""
     start = time.perf_counter()
-    ran = subprocess.run([*tool, *program.command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    try:
+        ran = subprocess.run([*tool, *program.command], cwd=folder, capture_output=True, check=True, timeout=MAX_SECONDS)
+    except subprocess.TimeoutExpired:
+        return float("inf"), ""
     return time.perf_counter() - start, digest(folder, program, ran.stdout)
 
 
@@ -199,6 +204,19 @@ def watch(polyhaul: str, folder: Path, program: Program) -> tuple[str, Moved]:
     return line, Moved(*counts)
 
 
+def can_run(folder: Path, program: Program) -> bool:
+    """Whether this system has a program with what it needs."""
+    try:
+        return subprocess.run(program.command, cwd=folder, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def shown(ratio: float, alone: float) -> str:
+    """A tool's time divided by the time alone."""
+    return f"{ratio:.2f}" if ratio < float("inf") else f"> {MAX_SECONDS / alone:.0f}"
+
+
 def main() -> None:
     """Runs all programs and prints the tables."""
     polyhaul, folder = str(Path(sys.argv[1]).resolve()), Path(sys.argv[2]).resolve()
@@ -215,25 +233,28 @@ def main() -> None:
     print(f"|---|---|--:|{'--:|' * len(tools)}---|")
     counted = []
     for program in programs():
-        if not shutil.which(program.command[0], path=None) and not (folder / program.command[0]).exists():
+        if not can_run(folder, program):
             continue
         samples: dict[str, list[tuple[float, str]]] = {"alone": []} | {name: [] for name in tools}
-        for _ in range(rounds):
-            for name in samples:
+        for turn in range(rounds):
+            names = list(samples)
+            for name in names[turn % len(names) :] + names[: turn % len(names)]:
+                if samples[name] and samples[name][0][0] > MAX_SECONDS / 2:
+                    continue
                 samples[name].append(timed(folder, program, tools.get(name, [])))
         best = {name: min(seconds for seconds, _ in runs) for name, runs in samples.items()}
         is_same = len({hashed for name in ["alone", "watch"] for _, hashed in samples[name]}) == 1
         line, moved = watch(polyhaul, folder, program)
-        ratios = " | ".join(f"{best[name] / best['alone']:.2f}" for name in tools)
+        ratios = " | ".join(shown(best[name] / best["alone"], best["alone"]) for name in tools)
         print(f"| {program.name} | {line} | {best['alone']:.2f} s | {ratios} | {'yes' if is_same else 'NO'} |", flush=True)
-        if "strace" in tools:
+        if "strace" in tools and best["strace"] < MAX_SECONDS:
             counted.append((program.name, count_by_strace(folder, program), moved))
     print("\n| program | reads | bytes read | writes | bytes written | as `strace` |")
     print("|---|--:|--:|--:|--:|---|")
     for name, by_strace, moved in counted:
-        shown = " | ".join(f"{number:,}" for number in moved)
+        numbers = " | ".join(f"{number:,}" for number in moved)
         same = "the same" if moved == by_strace else " / ".join(f"{number:,}" for number in by_strace)
-        print(f"| {name} | {shown} | {same} |")
+        print(f"| {name} | {numbers} | {same} |")
 
 
 if __name__ == "__main__":

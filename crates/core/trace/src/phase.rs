@@ -45,8 +45,10 @@ pub enum Phase {
     WaitTurn,
     /// Waiting while other threads finish the last chunks.
     WaitEnd,
-    /// Waiting for a lock: one of polyhaul's, or one of a watched program.
+    /// Waiting for one of polyhaul's locks.
     Lock,
+    /// Waiting for a lock or another thread, in a watched program.
+    Await,
     /// Running the code of a watched program.
     Run,
     /// Waiting for a core, in a watched program.
@@ -83,6 +85,7 @@ impl Phase {
         Phase::WaitTurn,
         Phase::WaitEnd,
         Phase::Lock,
+        Phase::Await,
         Phase::Run,
         Phase::Ready,
         Phase::Sleep,
@@ -112,6 +115,7 @@ impl Phase {
             Phase::WaitTurn => "wait for turn",
             Phase::WaitEnd => "wait for the end",
             Phase::Lock => "lock",
+            Phase::Await => "await",
             Phase::Run => "run",
             Phase::Ready => "ready",
             Phase::Sleep => "sleep",
@@ -121,7 +125,16 @@ impl Phase {
 
     /// Returns whether the thread is idle in this phase.
     pub fn is_wait(self) -> bool {
-        matches!(self, Phase::WaitInput | Phase::WaitTurn | Phase::WaitEnd | Phase::Lock | Phase::Ready | Phase::Sleep)
+        matches!(
+            self,
+            Phase::WaitInput
+                | Phase::WaitTurn
+                | Phase::WaitEnd
+                | Phase::Lock
+                | Phase::Await
+                | Phase::Ready
+                | Phase::Sleep
+        )
     }
 
     /// Returns whether the phase moves bytes into or out of the process, or delays that.

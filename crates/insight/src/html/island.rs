@@ -25,7 +25,7 @@ pub(super) fn island(job: &HtmlJob<'_>) -> String {
     json.object(|json| {
         json.key("unit").integer(unit_ns);
         json.key("length").number(job.extent.length_ns() as f64 / unit_ns as f64);
-        json.key("wanted").integer(job.recording.wanted_threads as u64);
+        json.key("wanted").integer(usable_cores(job) as u64);
         words(json, job.recording);
         json.key("rows").array(|json| {
             job.rows.rows.iter().for_each(|bars| row(json, job, bars, unit_ns, &mut names));
@@ -37,6 +37,12 @@ pub(super) fn island(job: &HtmlJob<'_>) -> String {
         json.key("ceilings").array(|json| ceilings(json, job));
     });
     json.take()
+}
+
+/// The number of cores that the job could use: the chart of cores reaches at least this far.
+fn usable_cores(job: &HtmlJob<'_>) -> usize {
+    let wanted = job.recording.wanted_threads;
+    job.ceilings.map(|ceilings| ceilings.cores).filter(|cores| *cores > 0).map_or(wanted, |cores| wanted.min(cores))
 }
 
 /// Time unit in nanoseconds: a power of ten that limits the longest time to eight digits.

@@ -83,7 +83,7 @@ impl ProgramPage {
         format!(
             "<section aria-labelledby=flames><h2 id=flames>Time on cores by function</h2>{flames}\
              <p class=soft>Each box is a function, below the one that calls it, and as wide as the time that it and the \
-             functions below it take. Point at a box to see its name and time.</p></section>"
+             functions below it take. Hover over a box for its full name and time.</p></section>"
         )
     }
 }

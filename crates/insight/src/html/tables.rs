@@ -313,7 +313,7 @@ pub(super) fn ceilings(job: &HtmlJob<'_>) -> String {
 fn measured(ceilings: &Ceilings) -> String {
     let [machine, disk] = [&ceilings.machine, &ceilings.disk].map(|name| escaped(name));
     match ceilings.measured_unix_s {
-        0 => format!("Measured briefly: {machine}. Run <code>polyhaul limits</code> to measure the disk, too."),
+        0 => format!("Quick measurement of {machine}. Run <code>polyhaul limits</code> to include the disk."),
         when => format!("Measured {}: {machine}, {disk}.", date(when)),
     }
 }

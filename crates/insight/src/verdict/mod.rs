@@ -30,7 +30,7 @@ const SHORT: f64 = 0.001;
 const TELLING_SECONDS: f64 = 0.05;
 const TELLING: f64 = 0.25;
 /// Other programs are named if they took at least this percentage of the cores' time.
-const NAMED_OTHERS: f64 = 5.0;
+const NAMED_OTHERS: u32 = 5;
 /// Number of causes named if none leads.
 const NAMED: usize = 3;
 /// Ratio to the best time below which a job counts as optimal.
@@ -225,10 +225,9 @@ impl Verdict {
         let percents = self.percents();
         if self.bound != Bound::Unknown {
             let percent = percents.iter().find(|(bound, _)| *bound == self.bound).map_or(0, |(_, percent)| *percent);
-            let others = match (100.0 * share_of_others(&self.causes)).round() {
-                share if share >= NAMED_OTHERS => format!("; other programs took {share}%"),
-                _ => String::new(),
-            };
+            let others =
+                percents.iter().find(|(bound, percent)| *bound == Bound::OtherPrograms && *percent >= NAMED_OTHERS);
+            let others = others.map_or(String::new(), |(_, percent)| format!("; other programs took {percent}%"));
             return format!("limited by {} ({percent}% of the cores' time{others})", self.limit);
         }
         let is_known = |&&(bound, _): &&(Bound, u32)| bound != Bound::Unknown;

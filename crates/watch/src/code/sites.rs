@@ -109,6 +109,22 @@ mod tests {
         }
     }
 
+    /// All windows, planned with the branches of few functions, are those planned with all branches.
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn functions_that_lead_elsewhere_need_not_be_decoded() {
+        for path in modules() {
+            let elf = Elf::read(&File::open(&path).unwrap()).unwrap();
+            let Some((thorough, [functions, decoded])) = super::super::x86_sites::thorough(&elf) else { continue };
+            let sites = find(&elf);
+            let is_moved = |site: &&Site| site.padding == 0;
+            for site in sites.sites.iter().filter(is_moved) {
+                assert!(thorough.sites.contains(site), "{path}: {site:?}");
+            }
+            assert!(decoded <= functions);
+        }
+    }
+
     #[test]
     #[cfg(target_arch = "x86_64")]
     fn boundaries_are_those_of_a_disassembler() {

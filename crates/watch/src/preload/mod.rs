@@ -181,6 +181,7 @@ impl RecordSession<'_> {
             has_profile: false,
             used: Used::default(),
             missed_sites: shared.not_patched.load(Relaxed),
+            lost_samples: shared.lost_samples.load(Relaxed),
         }
     }
 }

@@ -24,7 +24,7 @@ const MIN_PAUSES: u32 = 50;
 /// Maximum number of processes to read at a time.
 const MAX_PROCESSES: usize = 64;
 
-/// Number of readings between two looks at the names of threads.
+/// Number of readings between refreshes of thread names.
 const NAMED: usize = 32;
 
 /// The thread that takes readings.
@@ -129,7 +129,8 @@ impl Readings {
                 continue;
             }
             counts[0] += 1;
-            counts[1] += u32::from(pending(slot) == Some(tally::WAIT));
+            let is_in_call = slot.call_start.load(Relaxed) != 0;
+            counts[1] += u32::from(is_in_call && slot.tally.load(Relaxed) == tally::WAIT);
             if self.has_lines {
                 self.read_thread(index, slot, length_ns);
             }
@@ -155,7 +156,7 @@ impl Readings {
         let Some(line) = tracked.line.and_then(|line| self.timeline.lines.get_mut(line)) else { return };
         let totals = ThreadTotals::read(slot, &self.clock, tracked.schedule.as_ref());
         line.push(totals.since(&tracked.totals, length_ns));
-        tracked.totals = totals;
+        tracked.totals = tracked.totals.max(&totals);
         if self.timeline.moments.len() % NAMED == 1 {
             name(line);
         }
@@ -182,10 +183,11 @@ impl Readings {
     fn read_processes(&mut self) -> Moment {
         self.processes.values_mut().for_each(|tracked| tracked.is_seen = false);
         let processes = self.shared.process.iter().take(used(&self.shared.next_process));
-        let running = processes.filter(|process| process.state.load(Acquire) == READY);
-        for process in running.take(MAX_PROCESSES) {
+        for process in processes.filter(|process| process.state.load(Acquire) == READY) {
             let id = process.id.load(Relaxed) as pid_t;
-            self.processes.entry(id).or_insert_with(|| TrackedProcess::open(id)).read(id);
+            if self.processes.len() < MAX_PROCESSES || self.processes.contains_key(&id) {
+                self.processes.entry(id).or_insert_with(|| TrackedProcess::open(id)).read(id);
+            }
         }
         for (_, gone) in self.processes.extract_if(|_, tracked| !tracked.is_seen) {
             add(&mut self.ended, &Moment { resident_bytes: 0, ..gone.last });
@@ -231,20 +233,21 @@ impl ThreadTotals {
         let mut ticks = [0, 1, 2].map(|kind: usize| slot.activity[kind].ticks.load(Relaxed));
         let mut waited: u64 = slot.activity.iter().map(|activity| activity.waited_ticks.load(Relaxed)).sum();
         let mut locked = slot.wait_ticks.load(Relaxed);
-        let pending_ticks = clock.now().saturating_sub(slot.call_start.load(Relaxed));
-        let kind = match pending(slot) {
-            Some(tally::READ | tally::SEEK) => Some(0),
-            Some(tally::WRITE) => Some(1),
-            Some(tally::SYNC) => Some(2),
-            Some(tally::WAIT) => {
-                locked += pending_ticks;
-                None
-            }
+        let call_start = slot.call_start.load(Relaxed);
+        let tally = if call_start == 0 { 0 } else { slot.tally.load(Relaxed) };
+        let pending_ticks = clock.now().saturating_sub(call_start);
+        let kind = match tally {
+            tally::READ | tally::SEEK => Some(0),
+            tally::WRITE => Some(1),
+            tally::SYNC => Some(2),
             _ => None,
         };
         if let Some(kind) = kind {
             ticks[kind] += pending_ticks;
             waited += pending_ticks;
+        }
+        if tally == tally::WAIT {
+            locked += pending_ticks;
         }
         // Time on processors, then in queues for them.
         let schedule = schedule.map(content).unwrap_or_default();
@@ -256,6 +259,18 @@ impl ThreadTotals {
             cpu_ns: schedule.next().unwrap_or(0),
             delay_ns: schedule.next().unwrap_or(0),
             bytes: [0, 1].map(|kind: usize| slot.activity[kind].bytes.load(Relaxed)),
+        }
+    }
+
+    /// A call is neither in progress nor counted for a moment at its end, so totals can become smaller.
+    fn max(&self, other: &ThreadTotals) -> ThreadTotals {
+        ThreadTotals {
+            call_ns: [0, 1, 2].map(|kind: usize| self.call_ns[kind].max(other.call_ns[kind])),
+            waited_ns: self.waited_ns.max(other.waited_ns),
+            locked_ns: self.locked_ns.max(other.locked_ns),
+            cpu_ns: self.cpu_ns.max(other.cpu_ns),
+            delay_ns: self.delay_ns.max(other.delay_ns),
+            bytes: [0, 1].map(|kind: usize| self.bytes[kind].max(other.bytes[kind])),
         }
     }
 
@@ -273,15 +288,11 @@ impl ThreadTotals {
     }
 }
 
-/// The kind of a thread's call in progress.
-fn pending(slot: &ThreadSlot) -> Option<u32> {
-    (slot.call_start.load(Relaxed) != 0).then(|| slot.tally.load(Relaxed))
-}
-
 fn name(line: &mut Line) {
     let path = format!("/proc/{}/task/{}/comm", line.process, line.thread);
-    if let Ok(name) = std::fs::read_to_string(path) {
-        line.name = name.trim_end().to_owned();
+    // The kernel cuts names after 15 bytes, possibly within a character.
+    if let Ok(name) = std::fs::read(path) {
+        line.name = String::from_utf8_lossy(&name).trim_end().to_owned();
     }
 }
 

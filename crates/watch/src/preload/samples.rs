@@ -51,7 +51,7 @@ impl StackSamples {
 
     fn add_cpu(&mut self, thread: pid_t, stack: u32, periods: u64) {
         let time_ns = periods.saturating_mul(SAMPLED.as_nanos() as u64).cast_signed();
-        self.cpu.samples.entry(thread).or_default().add_several(stack, periods, time_ns);
+        self.cpu.samples.entry(thread).or_default().add_time(stack, periods, time_ns);
     }
 
     fn unwind(&mut self, slot: &SampleSlot) -> u32 {

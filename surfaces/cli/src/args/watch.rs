@@ -48,7 +48,7 @@ pub struct WatchArgs {
     /// List each pipe, socket and device, instead of one line per kind
     #[arg(long)]
     pub all: bool,
-    /// Write the stacks of the time on cores, one per line with its milliseconds, for flame graph tools
+    /// Write CPU time by call stack, in the folded format of flame graph tools
     #[arg(long, value_name = "OUT.txt", value_hint = ValueHint::FilePath)]
     pub folded: Option<PathBuf>,
     /// Write the report to a file

@@ -9,6 +9,9 @@ use std::thread::available_parallelism;
 /// Shorter runs mostly start the program, so they have no best time.
 const MIN_SECONDS: f64 = 0.05;
 
+/// A run that takes less than this times the best time is not told how far it is from it.
+const WORTH_FACTOR: f64 = 1.05;
+
 /// The best possible time, with what it consists of.
 #[derive(Debug, PartialEq)]
 pub struct BestTime {
@@ -30,7 +33,9 @@ impl BestTime {
         };
         let disk = ceilings.and_then(|ceilings| BestTime::of_disk(watched, ceilings));
         let best = [Some(work), disk].into_iter().flatten().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-        best.filter(|best| watched.run_seconds >= MIN_SECONDS && best.seconds > 0.0)
+        let best = best.filter(|best| watched.run_seconds >= MIN_SECONDS && best.seconds > 0.0)?;
+        // The disk may be faster than when it was measured, and a quota may be a fraction of a core.
+        Some(BestTime { seconds: best.seconds.min(watched.run_seconds), ..best })
     }
 
     fn of_disk(watched: &Watched, ceilings: &Ceilings) -> Option<BestTime> {
@@ -45,9 +50,10 @@ impl BestTime {
         times.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
     }
 
-    /// How far the run is from it: `best possible: 0.38 s (0.76 s of CPU time on 2 cores), 2.8x faster`.
+    /// How far the run is from it: `best possible: 0.38 s (0.76 s of CPU time on 2 cores), 2.8× faster`.
     pub fn sentence(&self, run_seconds: f64) -> String {
         let factor = run_seconds / self.seconds;
-        format!("best possible: {} ({}), {factor:.1}x faster", human::seconds(self.seconds), self.reason)
+        let faster = if factor >= WORTH_FACTOR { format!(", {factor:.1}× faster") } else { String::new() };
+        format!("best possible: {} ({}){faster}", human::seconds(self.seconds), self.reason)
     }
 }

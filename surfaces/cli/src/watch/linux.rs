@@ -47,12 +47,15 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         let code = session.exit_code(Some(&error));
         (error, code)
     };
+    let records = session.take_records();
+    let profile = records.is_some() || args.folded.is_some();
     // Check this before running the program, which may take long.
     args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     args.folded.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     let recorder = choose(args).map_err(failed)?;
-    let records = session.take_records();
-    let profile = records.is_some() || args.folded.is_some();
+    if recorder == Recorder::Trace && profile {
+        return Err(failed(without_profile(args)));
+    }
     let cached = Cached::measure();
     let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile };
     let hand_over = |process| {
@@ -100,6 +103,15 @@ fn choose(args: &WatchArgs) -> polyhaul::Result<Recorder> {
             Err(error.with_hint("omit --recorder to trace the program"))
         }
     }
+}
+
+/// Pages, traces, charts and stacks need the recorder.
+fn without_profile(args: &WatchArgs) -> Error {
+    let reach = args.command.first().map_or(Ok(()), |program| reach::check(program));
+    let reason = reach.err().map_or("--recorder trace was given", refusal);
+    let message = "--report, --trace, --chart and --folded need the recorder";
+    Error::new(ErrorKind::Unsupported, format!("{message}: {reason}"))
+        .with_hint("omit these options to trace the program")
 }
 
 fn refusal(obstacle: Obstacle) -> &'static str {

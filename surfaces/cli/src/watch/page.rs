@@ -11,7 +11,6 @@ use polyhaul::trace::{Phase, Recording, Sample, Thread};
 use polyhaul::{Result, measure};
 use polyhaul_watch::report::{ProfiledStack, Row, Stack, Waiting, Watched};
 use polyhaul_watch::timeline::{Activity, Line, Timeline};
-use polyhaul_watch::trace::Recorder;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of rows of a table.
@@ -95,12 +94,10 @@ fn figures(watched: &Watched, ceilings: Option<&Ceilings>) -> Vec<(String, Strin
 /// What the page does not show.
 fn notes(watched: &Watched) -> Vec<String> {
     let mut notes: Vec<_> = render::notes(watched).iter().map(|note| sentence_case(note) + ".").collect();
-    if watched.recorder == Recorder::Trace {
-        notes.push("There are no charts, because they need the recorder, and the program was traced.".into());
-    }
-    if watched.timeline.hidden_threads > 0 {
-        let threads = human::plural(watched.timeline.hidden_threads, "further thread");
-        notes.push(format!("{threads} of the program are not in the chart of threads."));
+    match watched.timeline.hidden_threads {
+        0 => {}
+        1 => notes.push("1 more thread is not shown in the chart.".into()),
+        more => notes.push(format!("{} more threads are not shown in the chart.", human::count(more))),
     }
     notes
 }
@@ -161,38 +158,37 @@ fn phase(activity: Activity) -> Phase {
         Activity::Reading => Phase::Read,
         Activity::Writing => Phase::Write,
         Activity::Syncing => Phase::Sync,
-        Activity::Locked => Phase::Lock,
+        Activity::Locked => Phase::Await,
         Activity::Runnable => Phase::Ready,
         Activity::Asleep => Phase::Sleep,
     }
 }
 
 fn tables(watched: &Watched) -> Vec<ProgramTable> {
-    let files = files("Files", &watched.files, watched.file_count);
-    let others = files_of_others(watched);
-    vec![files, others, locks(watched), callers(watched), threads(watched)]
+    let plain_files = ProgramTable { note: files_note(watched), ..files("Files", &watched.files) };
+    let others = files("Pipes and other descriptors", &watched.others);
+    vec![plain_files, others, locks(watched), callers(watched), threads(watched)]
 }
 
-fn files_of_others(watched: &Watched) -> ProgramTable {
-    files("Pipes and other descriptors", &watched.others, watched.others.len() as u64)
+fn files_note(watched: &Watched) -> String {
+    let shown = watched.files.iter().filter(|row| row.is_used()).count().min(MAX_ROWS) as u64;
+    let more = match watched.file_count.saturating_sub(shown) {
+        0 => String::new(),
+        1 => " 1 more file is not shown.".into(),
+        more => format!(" {} more files are not shown: they were only opened, or took less time.", human::count(more)),
+    };
+    format!(
+        "Files that would gain most from larger calls come first. “If buffered” is the estimated time with calls of 64 \
+         KiB.{more}"
+    )
 }
 
-fn files(title: &str, rows: &[Row], count: u64) -> ProgramTable {
-    let used: Vec<&Row> = rows.iter().filter(|row| row.is_used()).take(MAX_ROWS).collect();
-    let more = count.saturating_sub(used.len() as u64);
-    let mut note =
-        "The first files are those where larger calls would save most time. “If buffered” is the time of reads and \
-                    writes of 64 KiB."
-            .to_owned();
-    if more > 0 {
-        note +=
-            &format!(" {} not shown: only opened, or beyond the first {MAX_ROWS}.", human::plural(more, "more file"));
-    }
+fn files(title: &str, rows: &[Row]) -> ProgramTable {
     ProgramTable {
         title: title.into(),
         columns: vec!["File", "Reads", "Read", "Writes", "Written", "Time", "If buffered", "Sizes"],
-        rows: used.into_iter().map(file_row).collect(),
-        note: if title == "Files" { note } else { String::new() },
+        rows: rows.iter().filter(|row| row.is_used()).take(MAX_ROWS).map(file_row).collect(),
+        note: String::new(),
     }
 }
 
@@ -252,8 +248,17 @@ fn threads(watched: &Watched) -> ProgramTable {
     };
     ProgramTable {
         title: "Threads".into(),
-        columns: vec!["Thread", "Running", "Reading", "Writing", "Syncing", "Locks", "Waiting for a core", "Asleep"],
+        columns: vec![
+            "Thread",
+            "Running",
+            "Reading",
+            "Writing",
+            "Syncing",
+            "Locks, threads",
+            "Waiting for a core",
+            "Asleep",
+        ],
         rows: watched.timeline.lines.iter().take(MAX_ROWS).map(row).collect(),
-        note: "From readings at most every 10 ms. Threads that end sooner may be missing.".into(),
+        note: "Sampled every 10 ms or less often; shorter-lived threads may be missing.".into(),
     }
 }

@@ -40,7 +40,7 @@ pub fn text(watched: &Watched, ceilings: Option<&Ceilings>) -> String {
     }
     if watched.system_files > 0 {
         let files = human::plural(watched.system_files, "system file");
-        let _ = writeln!(text, "  and {files}: {}", human::seconds(watched.system_seconds));
+        let _ = writeln!(text, "  and {files}, {} in total", human::seconds(watched.system_seconds));
     }
     text.push_str(&others(watched));
     if let Some(locks) = watched.locks.as_ref().filter(|locks| locks.waits > 0 || locks.seconds > 0.0) {
@@ -96,6 +96,12 @@ pub(super) fn notes(watched: &Watched) -> Vec<String> {
     if watched.missed_sites > 0 {
         let instructions = human::plural(watched.missed_sites, "system call instruction");
         notes.push(format!("not included: calls from {instructions} that cannot be replaced"));
+    }
+    if watched.lost_samples > 0 {
+        notes.push(format!(
+            "not included: {}, because there were too many",
+            human::plural(watched.lost_samples, "sample")
+        ));
     }
     if watched.has_queues {
         let operations = match watched.queued {
@@ -304,6 +310,7 @@ mod tests {
             unrecorded: Vec::new(),
             lost: 0,
             missed_sites: 0,
+            lost_samples: 0,
             timeline: Timeline::default(),
             has_profile: false,
             used: Used::default(),

@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// A disk that is used at this part of its rate, or more, limits the run.
 const BUSY_SHARE: f64 = 0.7;
 
+/// A rate may exceed the measured maximum of the disk by this factor.
+const MAX_EXCESS: f64 = 1.2;
+
 /// The first line of the report. `ceilings` are the rates of the disk, if they were measured.
 pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
     match verdict {
@@ -34,13 +37,14 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             let moved = human::bytes(*bytes);
             let rate = *bytes as f64 / seconds;
             let ceiling = ceilings.and_then(|rates| if *is_writing { Some(rates.write_sync) } else { rates.cold_read });
-            let advice = ceiling.filter(|ceiling| *ceiling > 0.0).map(|ceiling| disk_advice(rate, ceiling));
+            // Beyond its maximum, the bytes did not all come from the disk.
+            let ceiling = ceiling.filter(|ceiling| *ceiling > 0.0 && rate <= MAX_EXCESS * ceiling);
+            let [limit, advice] = ceiling.map(|ceiling| disk_advice(rate, ceiling)).unwrap_or_default();
             format!(
-                "{} of the time waiting for files: {word} {moved} takes {}, {}/s{}",
+                "{} of the time waiting for files: {word} {moved} takes {} ({}/s{limit}){advice}",
                 percent(*share),
                 human::seconds(*seconds),
                 human::bytes(rate as u64),
-                advice.unwrap_or_default()
             )
         }
         WatchVerdict::Computing { .. } => computing(verdict),
@@ -51,14 +55,14 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
     }
 }
 
-/// What follows from the rate of a disk, in bytes per second, and its maximum.
-fn disk_advice(rate: f64, ceiling: f64) -> String {
-    let remedy = if rate >= BUSY_SHARE * ceiling {
-        "bound by the disk; smaller or compressed files would help"
+/// The maximum of a disk beside its rate, both in bytes per second, and what follows.
+fn disk_advice(rate: f64, ceiling: f64) -> [String; 2] {
+    let advice = if rate >= BUSY_SHARE * ceiling {
+        "; the disk is the limit: smaller or compressed files would help"
     } else {
-        "larger calls, or several at a time, would be faster"
+        "; larger or concurrent calls would be faster"
     };
-    format!(" of the disk's {}/s: {remedy}", human::bytes(ceiling as u64))
+    [format!("; the disk's maximum is {}/s", human::bytes(ceiling as u64)), advice.into()]
 }
 
 fn computing(verdict: &WatchVerdict) -> String {
@@ -108,15 +112,17 @@ mod tests {
         let lock = WatchVerdict::Lock { waiting_threads: 31, threads: 32, function: "free".into(), share: 0.74 };
         assert_eq!(sentence(&lock, None), "31 of 32 threads wait for a lock in free, 74% of the time");
         let disk = WatchVerdict::Disk { is_writing: false, bytes: 2_000_000_000, seconds: 8.0, share: 0.8 };
-        let expected = "80% of the time waiting for files: reading 2.0 GB takes 8.00 s, 250.0 MB/s";
-        assert_eq!(sentence(&disk, None), expected);
-        let mut ceilings = Ceilings::default();
-        ceilings.cold_read = Some(3e8);
-        let bound = " of the disk's 300.0 MB/s: bound by the disk; smaller or compressed files would help";
-        assert_eq!(sentence(&disk, Some(&ceilings)), format!("{expected}{bound}"));
-        ceilings.cold_read = Some(2e9);
-        let slow = " of the disk's 2.0 GB/s: larger calls, or several at a time, would be faster";
-        assert_eq!(sentence(&disk, Some(&ceilings)), format!("{expected}{slow}"));
+        let words = "80% of the time waiting for files: reading 2.0 GB takes 8.00 s (250.0 MB/s";
+        let line = |cold_read: f64| {
+            let mut ceilings = Ceilings::default();
+            ceilings.cold_read = Some(cold_read);
+            sentence(&disk, Some(&ceilings))
+        };
+        let bound = "the disk is the limit: smaller or compressed files would help";
+        assert_eq!(line(3e8), format!("{words}; the disk's maximum is 300.0 MB/s); {bound}"));
+        let slow = "larger or concurrent calls would be faster";
+        assert_eq!(line(2e9), format!("{words}; the disk's maximum is 2.0 GB/s); {slow}"));
+        assert_eq!([line(1e8), sentence(&disk, None)], [format!("{words})"), format!("{words})")]);
         assert_eq!(sentence(&WatchVerdict::Unclear, None), "no single cause stands out");
     }
 

@@ -100,7 +100,7 @@ fn pages_traces_charts_and_stacks_are_written() {
     assert!(data["names"][0].as_str().unwrap().starts_with("serializer "), "{}", data["names"]);
     let trace: Value = serde_json::from_str(&trace).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
-    assert!(events.iter().any(|event| event["name"] == "lock" || event["name"] == "run"), "{events:?}");
+    assert!(events.iter().any(|event| event["name"] == "await" || event["name"] == "run"), "{events:?}");
     assert!(chart.starts_with("<svg") && chart.contains("serializer "));
     for line in stacks.lines() {
         let (functions, milliseconds) = line.rsplit_once(' ').unwrap();
