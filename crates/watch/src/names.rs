@@ -35,8 +35,8 @@ impl<'a> Names<'a> {
         shelf.frames(stack).iter().map(|frame| self.frame(*frame)).collect()
     }
 
-    /// Names the functions of a stack, innermost first: `fread`, or the module if there is no symbol. Consecutive frames
-    /// with the same name are one: functions without symbols, and recursion.
+    /// Names the functions of a stack, innermost first: `fread`, or the module if there is no symbol. Consecutive
+    /// frames with the same name are one: functions without symbols, and recursion.
     pub(crate) fn functions(&mut self, stack: u32) -> Vec<String> {
         let shelf = self.shelf;
         let name = |frame: &Frame| self.function(*frame).map_or_else(|| self.module(frame.module), |(name, _)| name);

@@ -77,7 +77,8 @@ pub struct Watched {
     pub files: Vec<Row>,
     /// Folders, pipes, terminals and other objects, in the same order.
     pub others: Vec<Row>,
-    /// Number of system files that are not listed in `files` because they took little time. 0 unless the list is limited.
+    /// Number of system files that are not listed in `files` because they took little time. 0 unless the list is
+    /// limited.
     pub system_files: u64,
     /// Seconds in them.
     pub system_seconds: f64,

@@ -52,7 +52,8 @@ impl Stacks {
         *entry = (entry.0 + calls, entry.1 + time_ns);
     }
 
-    /// Adds time on a processor. There are no more samples than milliseconds, so all stacks are kept that the shelf keeps.
+    /// Adds time on a processor. There are no more samples than milliseconds, so all stacks are kept that the shelf
+    /// keeps.
     pub fn add_time(&mut self, stack: u32, samples: u64, time_ns: i64) {
         self.add_limited(stack, samples, time_ns, MAX_STACKS);
     }

@@ -99,8 +99,8 @@ impl Symbols {
 
 /// Whether a file belongs to the user or to root: anyone can write to /tmp.
 fn is_own(file: &File) -> bool {
-    let own = std::fs::metadata("/proc/self").map(|data| data.uid());
-    file.metadata().is_ok_and(|data| data.uid() == 0 || own.is_ok_and(|own| own == data.uid()))
+    let user = std::fs::metadata("/proc/self").map(|data| data.uid());
+    file.metadata().is_ok_and(|data| data.uid() == 0 || user.is_ok_and(|user| user == data.uid()))
 }
 
 /// Whether a file has the names of JIT-compiled code.
@@ -116,8 +116,8 @@ fn regular(path: &str) -> Option<File> {
     file.metadata().is_ok_and(|data| data.is_file() && is_small(data.len())).then_some(file)
 }
 
-/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by build ID, then by the name in its
-/// debug link.
+/// Where the symbols of a stripped file may be (gdb's manual, "Separate Debug Files"): by build ID, then by the name in
+/// its debug link.
 fn debug_files(path: &str, elf: &ElfSections) -> Vec<PathBuf> {
     let root = Path::new("/usr/lib/debug");
     let folder = Path::new(path).parent().unwrap_or(Path::new("/"));

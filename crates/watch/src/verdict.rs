@@ -29,8 +29,8 @@ const MAX_OWN_SHARE: f64 = 0.7;
 /// A function is named if it takes at least this part of the time on processors.
 const MIN_FUNCTION_SHARE: f64 = 0.5;
 
-/// Locks are named if at least two threads wait for them for at least this part of the run. Threads that wait for a lock
-/// also wait for processors afterwards.
+/// Locks are named if at least two threads wait for them for at least this part of the run. Threads that wait for a
+/// lock also wait for processors afterwards.
 const MIN_WAIT_SHARE: f64 = 0.2;
 
 /// Functions that start a program or a thread: everything is in them, so they tell nothing.

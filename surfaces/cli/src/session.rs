@@ -59,8 +59,8 @@ impl Session {
 
     /// Fails if a file requested for the end of the run cannot be written. Call it before starting the work.
     ///
-    /// Also fails if such a file is requested for a subcommand that does not write them, or a rate for one that does not read
-    /// or write assets (`is_work` is false).
+    /// Also fails if such a file is requested for a subcommand that does not write them, or a rate for one that does
+    /// not read or write assets (`is_work` is false).
     pub fn check(&self, is_work: bool, leaves_records: bool) -> Result<()> {
         let refused = |option: &str, others: &str| {
             self.records.forget();

@@ -41,8 +41,8 @@ pub(super) fn island(job: &HtmlJob<'_>) -> String {
 
 /// The number of cores that the job could use: the chart of cores reaches at least this far.
 fn usable_cores(job: &HtmlJob<'_>) -> usize {
-    let wanted = job.recording.wanted_threads;
-    job.ceilings.map(|ceilings| ceilings.cores).filter(|cores| *cores > 0).map_or(wanted, |cores| wanted.min(cores))
+    let threads = job.recording.wanted_threads;
+    job.ceilings.map(|ceilings| ceilings.cores).filter(|cores| *cores > 0).map_or(threads, |cores| threads.min(cores))
 }
 
 /// Time unit in nanoseconds: a power of ten that limits the longest time to eight digits.

@@ -163,9 +163,9 @@ impl<'a> ModuleCode<'a> {
         }
     }
 
-    /// The functions that may contain a branch to one of these calls or its neighbors: those with bytes that, as a branch,
-    /// would lead there, and those so close that a short branch could. Only they need to be decoded, so the search in
-    /// glibc takes 10 ms instead of 14.
+    /// The functions that may contain a branch to one of these calls or its neighbors: those with bytes that, as a
+    /// branch, would lead there, and those so close that a short branch could. Only they need to be decoded, so the
+    /// search in glibc takes 10 ms instead of 14.
     fn may_lead_near(&self, calls: &[(usize, usize)]) -> Vec<&Range<usize>> {
         const REACH: usize = 2 * MAX_SHORT as usize;
         let mut near = Targets::new(self.segment.bytes.len());
@@ -264,8 +264,8 @@ impl Targets {
     }
 }
 
-/// The plan with the branches of all functions, for tests that compare it with the one of fewer functions. Also returns the
-/// number of functions, and of those that are decoded.
+/// The plan with the branches of all functions, for tests that compare it with the one of fewer functions. Also returns
+/// the number of functions, and of those that are decoded.
 #[cfg(test)]
 pub(super) fn thorough(elf: &crate::code::elf::Elf) -> Option<(Sites, [usize; 2])> {
     let functions = elf.functions()?;
@@ -276,8 +276,8 @@ pub(super) fn thorough(elf: &crate::code::elf::Elf) -> Option<(Sites, [usize; 2]
         let calls = code.calls();
         counts[0] += code.functions.len();
         counts[1] += code.may_lead_near(&calls).len();
-        let all: Vec<_> = code.functions.iter().collect();
-        let targets = code.targets(&all);
+        let functions: Vec<_> = code.functions.iter().collect();
+        let targets = code.targets(&functions);
         for (function, call) in calls {
             let moved = window(&code.decoded(&code.functions[function]), call, &targets);
             sites.sites.extend(moved.and_then(|moved| code.site(call, 0, moved)));
