@@ -452,7 +452,7 @@ fn pages_of_programs_keep_all_text_as_text() {
     assert!(!page.contains("<img") && !page.contains(['\u{1b}', '\u{202e}']));
     assert_eq!((page.matches("</script>").count(), page.matches("<h3>").count()), (2, 5));
     // Programs are read every 10 ms, and their threads have no lanes.
-    assert!(page.contains("in steps of 10.0 ms") && data.contains("\"lanes\":[]"), "{data}");
+    assert!(page.contains("in steps of 10 ms") && data.contains("\"lanes\":[]"), "{data}");
     assert_eq!(numbers(&data, "read").iter().sum::<f64>(), 1e7);
     balanced(&ProgramPage::default().html());
 }
