@@ -18,15 +18,13 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
         0 => {}
         count => differences.only("column names", count, "in different letter case"),
     }
-    let named = |[first, second]: [&Column; 2]| !first.name.is_empty() && second.name.is_empty();
     let mut names = [0, 0];
     let mut matched = [vec![false; a.columns.len()], vec![false; b.columns.len()]];
     for &[first, second] in &pairs {
         matched[0][first] = true;
         matched[1][second] = true;
-        let [first, second] = [&a.columns[first], &b.columns[second]];
-        names[0] += u64::from(named([first, second]));
-        names[1] += u64::from(named([second, first]));
+        names[0] += u64::from(is_named(first, [&a.columns[first], &b.columns[second]]));
+        names[1] += u64::from(is_named(second, [&b.columns[second], &a.columns[first]]));
     }
     for ((table, matched), (count, side)) in
         [a, b].into_iter().zip(matched).zip(names.into_iter().zip(["first", "second"]))
@@ -49,6 +47,12 @@ pub(super) fn compare([a, b]: [&Table; 2], differences: &mut Differences) -> Res
         .skip(planted("diff-column").into())
         .for_each(|[first, second]| column([&a.columns[first], &b.columns[second]], differences));
     Ok(())
+}
+
+/// Whether the first column has a name, but not the second. Fields of numpy have names in any case: by default, `f` and
+/// their index.
+fn is_named(place: usize, [first, second]: [&Column; 2]) -> bool {
+    !first.name.is_empty() && second.name.is_empty() && first.name != format!("f{place}")
 }
 
 /// Whether two names of a column differ, except that conversions to PLY make some names lowercase.

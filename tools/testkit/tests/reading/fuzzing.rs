@@ -254,6 +254,8 @@ fn convert() {
     seeds.push(b"\x04\x01x,y,Z\n\n".to_vec());
     // Found by fuzzing: a name with a separator that a reader of csv detects.
     seeds.push(b"\x100;#".to_vec());
+    // Found by fuzzing: numpy names columns without a name.
+    seeds.push(b"\x33\x2a8 1 2 3.5 0\n".to_vec());
     run(fuzz::convert, shaken(seeds, 500));
 }
 
