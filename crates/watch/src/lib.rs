@@ -21,6 +21,7 @@ pub mod filter;
 pub mod locks;
 mod names;
 mod near;
+mod order;
 pub mod preload;
 pub mod report;
 pub mod stacks;

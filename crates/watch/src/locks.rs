@@ -3,6 +3,7 @@
 //! Observes `futex` waits, which implement locks, condition variables, joins and channels. Uncontended locks make no
 //! system call.
 
+use crate::order;
 use crate::stacks::Stacks;
 use libc::pid_t;
 use std::collections::HashMap;
@@ -72,7 +73,8 @@ impl Locks {
     }
 
     fn sort(&mut self) {
-        self.threads.sort_by_key(|waits| (std::cmp::Reverse(waits.time_ns), waits.thread));
+        let key = |waits: &Waits| (std::cmp::Reverse(waits.time_ns), waits.thread);
+        order::sort(&mut self.threads, |left, right| key(left).cmp(&key(right)));
     }
 
     /// Threads that waited, longest first.

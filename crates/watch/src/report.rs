@@ -7,6 +7,7 @@ use crate::cached::Cached;
 use crate::files::{File, Kind, LIMITS, Transfers};
 use crate::locks::Waits;
 use crate::names::Names;
+use crate::order;
 use crate::stacks::Stacks;
 use crate::timeline::Timeline;
 use crate::trace::{End, Recorder, Seen};
@@ -255,7 +256,7 @@ impl Watched {
         let file_count = files.len() as u64;
         let verdict = verdict::judge(&seen, &files, &mut names);
         let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
-            rows.sort_by(|(left, _), (right, _)| worse(left, right));
+            order::sort(rows, |(left, _), (right, _)| worse(left, right));
             let mut stacks = |file: &File| if seen.has_stacks { list(&mut names, &file.stacks) } else { Vec::new() };
             rows.drain(..).map(|(row, file)| Row { stacks: stacks(file), ..row }).collect()
         };
@@ -463,7 +464,7 @@ fn profile(names: &mut Names<'_>, stacks: &Stacks) -> Vec<ProfiledStack> {
     }
     let mut stacks: Vec<_> =
         times.into_iter().map(|(functions, time_ns)| ProfiledStack { functions, time_ns }).collect();
-    stacks.sort_by(|a, b| (b.time_ns, &a.functions).cmp(&(a.time_ns, &b.functions)));
+    order::sort(&mut stacks, |a, b| (b.time_ns, &a.functions).cmp(&(a.time_ns, &b.functions)));
     stacks
 }
 

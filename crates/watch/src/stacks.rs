@@ -3,9 +3,11 @@
 //! Frames are unwound with the compiler's tables (`unwind`), or by frame pointer if there are none. Names are resolved
 //! at the end (`symbols`). The traced process is never written to.
 
+use crate::order;
 use crate::system::Registers;
 use crate::unwind::{self, Memory, Rule, Saved};
 use libc::pid_t;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
@@ -71,7 +73,8 @@ impl Stacks {
     /// Index, number of calls and time of each stack, longest time first.
     pub fn sorted(&self) -> Vec<(u32, u64, i64)> {
         let mut stacks: Vec<_> = self.0.iter().map(|(stack, (calls, time_ns))| (*stack, *calls, *time_ns)).collect();
-        stacks.sort_by_key(|(stack, calls, time_ns)| (std::cmp::Reverse((*time_ns, *calls)), *stack));
+        let key = |(stack, calls, time_ns): &(u32, u64, i64)| (Reverse((*time_ns, *calls)), *stack);
+        order::sort(&mut stacks, |left, right| key(left).cmp(&key(right)));
         stacks
     }
 }

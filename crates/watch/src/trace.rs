@@ -12,6 +12,7 @@ use crate::files::{Descriptors, Files, WAIT_NS};
 use crate::filter::{Call, Filter};
 use crate::locks::{Locks, Waits};
 use crate::near::{self, Near};
+use crate::order;
 use crate::stacks::{Shelf, Space, Stacks};
 use crate::system::{self, Registers, Used};
 use crate::timeline::Timeline;
@@ -99,7 +100,7 @@ impl CpuTime {
     /// Threads with their time on processors, longest first.
     pub fn threads(&self) -> Vec<(pid_t, i64)> {
         let mut threads: Vec<_> = self.samples.iter().map(|(thread, stacks)| (*thread, stacks.total_ns())).collect();
-        threads.sort_by_key(|(thread, time_ns)| (std::cmp::Reverse(*time_ns), *thread));
+        order::sort(&mut threads, |left, right| (right.1, left.0).cmp(&(left.1, right.0)));
         threads
     }
 

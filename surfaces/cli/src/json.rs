@@ -253,7 +253,8 @@ impl<'a> JsonWarnings<'a> {
             names: &warning.diagnostic.names,
             place: At::new(&warning.diagnostic.place),
         });
-        let severities = Severity::ALL.map(|severity| (severity.name(), log.total_of(severity))).into();
+        let mut severities = BTreeMap::new();
+        severities.extend(Severity::ALL.map(|severity| (severity.name(), log.total_of(severity))));
         JsonWarnings { total: log.total(), counts: log.counts(), severities, listed: listed.collect() }
     }
 }

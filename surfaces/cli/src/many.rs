@@ -68,8 +68,8 @@ pub fn none_found(inputs: &[PathBuf], args: &FindArgs) -> Error {
 
 /// Creates the parent folders of outputs.
 pub fn create_folders<'a>(outputs: impl Iterator<Item = &'a Path>) -> Result<()> {
-    let folders: BTreeSet<_> =
-        outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty() && !is_url(folder)).collect();
+    let mut folders: BTreeSet<&Path> = BTreeSet::new();
+    folders.extend(outputs.filter_map(Path::parent).filter(|folder| !folder.as_os_str().is_empty() && !is_url(folder)));
     folders.into_iter().try_for_each(|folder| {
         std::fs::create_dir_all(folder).map_err(|e| Error::io("create", &folder.display().to_string(), e))
     })

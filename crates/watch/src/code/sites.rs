@@ -8,6 +8,8 @@
 //! The recorder (`recorder/patch.c`) replaces the instructions; nothing is written here. `x86` decodes, `elf` reads.
 
 use super::elf::Elf;
+#[cfg(target_arch = "x86_64")]
+use crate::order;
 
 /// How a system call instruction is replaced. Addresses are relative to the start of the module in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +83,7 @@ pub fn find(elf: &Elf) -> Sites {
         let code = super::x86_sites::ModuleCode::new(segment, &functions[first..last]);
         code.add_to(&mut sites);
     }
-    sites.sites.sort_unstable_by_key(|site| site.call);
+    order::sort(&mut sites.sites, |left, right| left.call.cmp(&right.call));
     sites
 }
 

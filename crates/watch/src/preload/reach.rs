@@ -22,6 +22,8 @@ const PRIVILEGES: u32 = 0o6000;
 pub enum Obstacle {
     /// This build has no recorder.
     NoRecorder,
+    /// This system has no `/proc`, through which programs load the recorder.
+    NoProc,
     /// The program has no dynamic linker, which would load the recorder.
     Static,
     /// The program runs with other privileges, with which the dynamic linker ignores the recorder.
@@ -35,6 +37,9 @@ pub enum Obstacle {
 pub fn check(program: &OsStr) -> Result<(), Obstacle> {
     if !super::is_available() {
         return Err(Obstacle::NoRecorder);
+    }
+    if !Path::new("/proc/self/fd").exists() {
+        return Err(Obstacle::NoProc);
     }
     let Some(mut path) = find(program) else { return Ok(()) };
     for _ in 0..MAX_INTERPRETERS {

@@ -117,7 +117,8 @@ impl Asset {
         let folder = folder_of(main);
         let names = std::mem::take(&mut *requested.0.lock().unwrap_or_else(PoisonError::into_inner));
         let numbered = asset.files.iter().enumerate().map(|(number, file)| (&*file.path, number));
-        let numbers: BTreeMap<&Path, usize> = numbered.collect();
+        let mut numbers: BTreeMap<&Path, usize> = BTreeMap::new();
+        numbers.extend(numbered);
         let inside = place::real(folder).unwrap_or_default();
         let place = |name: String| {
             let real = place::real(&beside(folder, &name)).ok()?;
@@ -139,7 +140,8 @@ impl Asset {
         let mut files = vec![main.to_path_buf()];
         let mut next = 0;
         // Several names may lead to the same file, for example through different folders.
-        let mut seen: BTreeSet<PathBuf> = place::real(main).into_iter().collect();
+        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
+        seen.extend(place::real(main));
         while let Some(file) = files.get(next).cloned() {
             next += 1;
             options.run.cancel.check()?;

@@ -148,7 +148,7 @@ fn fitted(
     start: Instant,
 ) -> Result<BTreeMap<usize, Ceilings>> {
     let Some(ceilings) = ceilings else { return Ok(BTreeMap::new()) };
-    let fit = |threads| {
+    let fit = |threads| -> Result<(usize, Ceilings)> {
         let run = read.run.clone().with_threads(Some(threads));
         let options = read.clone().with_run(run);
         let (mut load, mut shortest) = files::load(main, &options, args.until)?;
@@ -165,7 +165,12 @@ fn fitted(
         }
         Ok((threads, ceilings.as_loaded(&load.report.reads, &load.seen)))
     };
-    args.threads(read.run.worker_threads()).into_iter().map(fit).collect()
+    let mut loads = BTreeMap::new();
+    for threads in args.threads(read.run.worker_threads()) {
+        let (threads, ceilings) = fit(threads)?;
+        loads.insert(threads, ceilings);
+    }
+    Ok(loads)
 }
 
 /// Creates the plan for the requested runs.

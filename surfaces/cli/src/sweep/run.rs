@@ -203,7 +203,8 @@ impl Run<'_> {
         let resolver = variant.resolver.clone();
         let options = self.plan.read.clone().with_run(run).with_resolver(resolver).with_strict(false);
         let (load, seconds) = files::load(&variant.main, &options, self.plan.until)?;
-        let stored: BTreeSet<&Path> = variant.files.iter().map(|path| &**path).collect();
+        let mut stored: BTreeSet<&Path> = BTreeSet::new();
+        stored.extend(variant.files.iter().map(|path| &**path));
         // Recordings store names as text, so a name that is not Unicode can only be compared as displayed.
         let is_shown = |path: &Path| stored.iter().any(|file| file.display().to_string() == path.display().to_string());
         let is_stored = |path: &PathBuf| place::real(path).is_ok_and(|path| stored.contains(&*path)) || is_shown(path);

@@ -117,6 +117,7 @@ fn without_profile(args: &WatchArgs) -> Error {
 fn refusal(obstacle: Obstacle) -> &'static str {
     match obstacle {
         Obstacle::NoRecorder => "this build does not include the recorder, because no C compiler was available",
+        Obstacle::NoProc => "/proc is not mounted, so the recorder cannot be preloaded",
         Obstacle::Static => "the program is statically linked, so the recorder cannot be preloaded",
         Obstacle::Privileged => "the program is setuid or setgid, so the recorder cannot be preloaded",
         Obstacle::Unknown => "the program is not an executable for this machine",
