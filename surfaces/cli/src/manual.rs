@@ -43,9 +43,6 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
             "on_error",
             "warnings",
             "no_progress",
-            "trace",
-            "report",
-            "chart",
             RATES[0],
             RATES[1],
             RATES[2],
@@ -230,6 +227,7 @@ mod tests {
         }
         assert!(help("convert").contains("--read-rate") && help("sweep").contains("--chart"));
         assert!(help("limits").contains("--json") && help("watch").contains("--quiet"));
+        assert!(["--report", "--trace", "--chart", "--folded"].iter().all(|option| help("watch").contains(option)));
         // Hidden options are still parsed, so that the subcommand can reject them with a reason.
         assert!(command().try_get_matches_from(["polyhaul", "limits", "--trace", "a.json"]).is_ok());
         command().debug_assert();
