@@ -17,8 +17,8 @@ GUIDE = REPOSITORY / "docs" / "guide"
 #: Pages without Python.
 OTHERS = (
     "blender.md", "browser.md", "command.md", "convert.md", "c.md", "formats.md", "install.md", "limits.md",
-    "losses.md", "messages.md", "options.md", "preview.md", "report.md", "rust.md", "sweep.md", "trace.md",
-    "verdict.md", "watch.md", "windows.md",
+    "losses.md", "messages.md", "options.md", "preview.md", "report.md", "rust.md", "slow.md", "sweep.md",
+    "trace.md", "verdict.md", "watch.md", "windows.md",
 )
 PAGES = [REPOSITORY / "README.md", REPOSITORY / "surfaces" / "python" / "README.md", *sorted(GUIDE.glob("*.md"))]
 
