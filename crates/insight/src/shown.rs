@@ -205,11 +205,15 @@ fn bar(group: &[SpanRecord], level: usize) -> Option<Bar> {
     Some(Bar { start_ns, end_ns, phase: longest, lane, level, what })
 }
 
+/// Whether this is a recording of a watched program, whose threads have names, rather than of a job.
+pub(super) fn is_program(recording: &Recording) -> bool {
+    recording.threads.iter().any(|thread| !thread.name.is_empty())
+}
+
 /// Sums over at least about 500 steps of at most 10 ms; the steps are longer if there would be more than [`MAX_STEPS`].
 /// Watched programs are sampled every 10 ms, so their steps are not shorter.
 pub(super) fn steps(recording: &Recording, extent: Extent) -> Steps {
-    let is_program = recording.threads.iter().any(|thread| !thread.name.is_empty());
-    let step_ns = step(extent.length_ns()).max(if is_program { LONGEST_STEP_NS } else { 1 });
+    let step_ns = step(extent.length_ns()).max(if is_program(recording) { LONGEST_STEP_NS } else { 1 });
     let count = (extent.length_ns().div_ceil(step_ns)) as usize;
     let [mut read_bytes, mut written_bytes, mut computing, mut calling] = std::array::from_fn(|_| vec![0.0; count]);
     let spread = |steps: &mut [f64], start_ns: u64, end_ns: u64, amount: f64| {

@@ -1,7 +1,7 @@
 //! Sorts lists of a report.
 //!
-//! The sort of the standard library has 6 kB of code for each type. Here, all lists share one that sorts indices: a
-//! third as fast, and lists of reports are short.
+//! The sort of the standard library is compiled anew for each type. Here, all lists share one that sorts indices,
+//! because lists of reports are short, and the command must be small.
 
 use std::cmp::Ordering;
 

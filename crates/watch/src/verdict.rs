@@ -33,7 +33,7 @@ const MIN_FUNCTION_SHARE: f64 = 0.5;
 /// lock also wait for processors afterwards.
 const MIN_WAIT_SHARE: f64 = 0.2;
 
-/// Functions that start a program or a thread: everything is in them, so they tell nothing.
+/// Functions that start a program or a thread. All work is below them, so they are never named.
 const STARTS: [&str; 5] = ["_start", "__libc_start", "start_thread", "clone", "__clone"];
 
 /// Functions that wait for other reasons than a lock.

@@ -5,7 +5,7 @@
 
 use super::HtmlJob;
 use crate::json::Json;
-use crate::shown::{Bar, MAX_LEVELS, MAX_ROWS, What};
+use crate::shown::{Bar, MAX_LEVELS, MAX_ROWS, What, is_program};
 use crate::words::{phase_words, plain};
 use polyhaul_trace::{Lane, Phase, Recording, Sample};
 
@@ -62,7 +62,7 @@ fn words(json: &mut Json, recording: &Recording) {
     json.key("io").array(|json| indices(json, Phase::is_io));
     json.key("waits").array(|json| indices(json, Phase::is_wait));
     // Threads of programs have no roles.
-    let lanes: &[Lane] = if recording.threads.iter().any(|thread| !thread.name.is_empty()) { &[] } else { &Lane::ALL };
+    let lanes: &[Lane] = if is_program(recording) { &[] } else { &Lane::ALL };
     json.key("lanes").array(|json| lanes.iter().for_each(|lane| json.string(lane.name())));
 }
 

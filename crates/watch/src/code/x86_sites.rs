@@ -164,8 +164,7 @@ impl<'a> ModuleCode<'a> {
     }
 
     /// The functions that may contain a branch to one of these calls or its neighbors: those with bytes that, as a
-    /// branch, would lead there, and those so close that a short branch could. Only they need to be decoded, so the
-    /// search in glibc takes 10 ms instead of 14.
+    /// branch, would lead there, and those so close that a short branch could. Only they need to be decoded.
     fn may_lead_near(&self, calls: &[(usize, usize)]) -> Vec<&Range<usize>> {
         const REACH: usize = 2 * MAX_SHORT as usize;
         let mut near = Targets::new(self.segment.bytes.len());

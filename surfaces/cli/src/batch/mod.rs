@@ -156,7 +156,7 @@ fn options_of_words() -> LoggedOptions {
 fn changed_options(before: &str, now: &str) -> Vec<String> {
     let parse = |options: &str| -> BTreeMap<String, String> {
         let pairs = options.lines().filter_map(|line| line.split_once('='));
-        // `collect` would sort first, with 6 kB of code for each type.
+        // `collect` would sort first, with code of its own for each type.
         let mut values = BTreeMap::new();
         values.extend(pairs.map(|(name, value)| (flag_of(name), value.to_owned())));
         values
