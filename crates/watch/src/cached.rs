@@ -8,8 +8,8 @@ use std::time::Instant;
 const BLOCK_BYTES: usize = 64 << 10;
 
 /// Number of blocks, and of single bytes, read per round.
-const BLOCKS: u64 = 32;
-const ROUNDS: u32 = 8;
+const BLOCKS: u64 = 16;
+const ROUNDS: u32 = 4;
 
 /// Cost of reads from the page cache.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use libc::{c_int, pid_t};
 use std::ffi::{CStr, CString, OsString, c_void};
 use std::io;
 use std::mem::MaybeUninit;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::ptr::NonNull;
@@ -204,6 +204,23 @@ impl<T> Shared<T> {
             let memory = NonNull::new(address.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
             Ok(Shared { memory, file })
         }
+    }
+
+    /// Ranges of bytes that have memory, because something wrote to them or read them. All others are zero.
+    pub fn populated(&self, within: Range<usize>) -> Vec<Range<usize>> {
+        let seek = |from: usize, to: c_int| {
+            // SAFETY: the call takes numbers only.
+            let at = unsafe { libc::lseek(self.descriptor(), from as libc::off_t, to) };
+            usize::try_from(at).map_or(within.end, |at| at.min(within.end))
+        };
+        let mut ranges = Vec::new();
+        let mut at = within.start;
+        while at < within.end {
+            let start = seek(at, libc::SEEK_DATA);
+            at = seek(start, libc::SEEK_HOLE).max(start);
+            ranges.push(start..at);
+        }
+        ranges
     }
 
     /// Descriptor of the memory.

@@ -27,6 +27,8 @@ pub struct Memory<'a> {
     process: pid_t,
     base: u64,
     piece: Vec<u8>,
+    /// Number of bytes in `piece` that were read.
+    count: usize,
     /// A copy of memory, and its address. It is used where it has the bytes.
     copy: (u64, &'a [u8]),
 }
@@ -41,7 +43,7 @@ impl<'a> Memory<'a> {
 
     /// Accesses the memory of a process, except for a part that was copied before it changed.
     pub fn with_copy(process: pid_t, address: u64, bytes: &'a [u8]) -> Memory<'a> {
-        Memory { process, base: 0, piece: Vec::new(), copy: (address, bytes) }
+        Memory { process, base: 0, piece: Vec::new(), count: 0, copy: (address, bytes) }
     }
 
     /// Reads N bytes. Returns `None` if they are not mapped.
@@ -51,14 +53,13 @@ impl<'a> Memory<'a> {
         }
         // Reads more than N bytes: later values are often close, and every read is a system call.
         self.piece.resize(PIECE_BYTES, 0);
-        let count = system::memory(self.process, address, &mut self.piece);
-        self.piece.truncate(count);
+        self.count = system::memory(self.process, address, &mut self.piece);
         self.base = address;
         self.kept(address)
     }
 
     fn kept<const N: usize>(&self, address: u64) -> Option<[u8; N]> {
-        part(self.base, &self.piece, address)
+        part(self.base, self.piece.get(..self.count)?, address)
     }
 
     /// Reads a 64-bit word.

@@ -62,7 +62,7 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
         ("ply", "txt") => "faces, lines, tables, column names, columns",
         ("ply", "npy") => "faces, lines, tables, column names, columns",
         ("ply", "xyz" | "pts") => "faces, lines, tables, columns, column names, colors, alpha, normals",
-        ("ply", "off") => "normals, columns, tables, materials, material definitions",
+        ("ply", "off") => "normals, colors, alpha, columns, tables, materials, material definitions",
         ("stl", "off") => "normals, columns, names",
         ("off", "obj") => "alpha, normals, positions",
         ("off", "ply") => "points, colors, alpha",
@@ -91,9 +91,9 @@ fn lost_of_others(from: &str, to: &str) -> Option<&'static str> {
              normals, uvs, columns"
         }
         (from, "obj") if tables.contains(&from) => "columns, alpha, normals, positions",
-        (from, "stl") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
-        (from, "pbrt") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
-        (from, "ply" | "off") if tables.contains(&from) => "columns",
+        (from, "stl" | "pbrt") if tables.contains(&from) => "vertices, normals, colors, alpha, columns",
+        (from, "ply") if tables.contains(&from) => "columns",
+        (from, "off") if tables.contains(&from) => "columns, colors, alpha",
         (from, "csv" | "tsv") if tables.contains(&from) => "columns, column names",
         (from, "txt" | "npy") if tables.contains(&from) => "column names, columns",
         (from, "xyz" | "pts") if tables.contains(&from) => "columns, column names, colors, alpha, normals",

@@ -4,8 +4,8 @@
 //! `symbols` does. Sources: System V ABI, chapter 5 (program headers); Linux Standard Base 5.0, chapter 10 (tables).
 
 use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 
 /// Maximum size of a segment to read. Larger programs are not searched.
 const MAX_BYTES: u64 = 512 << 20;
@@ -31,6 +31,15 @@ pub struct ElfSegment {
     pub bytes: Vec<u8>,
     /// Whether it contains code.
     pub is_code: bool,
+}
+
+/// A function.
+#[derive(Debug)]
+pub struct FunctionExtent {
+    /// Addresses of its code.
+    pub code: Range<u64>,
+    /// Start of the next function.
+    pub next: u64,
 }
 
 /// The read-only segments of an ELF file for this machine.
@@ -97,28 +106,35 @@ impl Elf {
         starts.into_iter().any(|start| memchr::memmem::find(start, &NOTE).is_some())
     }
 
-    /// Address ranges of all functions, sorted by start. Returns `None` if there is no usable table.
-    pub fn functions(&self) -> Option<Vec<Range<u64>>> {
+    /// Functions by address, of those whose range up to the next function is wanted. Returns `None` if there is no
+    /// usable table.
+    pub fn functions(&self, is_wanted: impl Fn(&Range<u64>) -> bool) -> Option<Vec<FunctionExtent>> {
         let table = self.unwind_table?;
         // Version 1, with the encodings that all linkers use: pcrel | sdata4, udata4, datarel | sdata4.
         if self.at(table, 4)? != [1, 0x1B, 0x03, 0x3B] {
             return None;
         }
         let count = number::<4>(self.at(table + 8, 4)?, 0)?;
-        let rows = self.at(table + 12, count.checked_mul(8)?)?;
-        let mut functions = Vec::with_capacity(rows.len() / 8);
-        for row in rows.chunks_exact(8) {
-            let start = table.wrapping_add_signed(signed(row, 0)?);
-            let entry = table.wrapping_add_signed(signed(row, 4)?);
-            // An entry: size, distance to the shared part, start of the function relative to here, its size.
-            let fields = self.at(entry, 16)?;
-            if (entry + 8).wrapping_add_signed(signed(fields, 8)?) != start {
-                return None;
+        let start_of = |row: &[u8]| signed(row, 0).map(|distance| table.wrapping_add_signed(distance));
+        let mut rows = self.at(table + 12, count.checked_mul(8)?)?.chunks_exact(8).peekable();
+        let mut functions = Vec::new();
+        while let Some(row) = rows.next() {
+            let start = start_of(row)?;
+            let next = rows.peek().map_or(Some(u64::MAX), |row| start_of(row)).filter(|next| *next >= start)?;
+            if is_wanted(&(start..next)) {
+                let code = start..start + self.function_bytes(start, table.wrapping_add_signed(signed(row, 4)?))?;
+                functions.push(FunctionExtent { code, next });
             }
-            functions.push(start..start + number::<4>(fields, 12)?);
         }
-        functions.sort_unstable_by_key(|function| function.start);
         Some(functions)
+    }
+
+    /// Size of a function according to its entry: size of the entry, distance to the shared part, start of the function
+    /// relative to here, its size.
+    fn function_bytes(&self, start: u64, entry: u64) -> Option<u64> {
+        let fields = self.at(entry, 16)?;
+        let is_here = (entry + 8).wrapping_add_signed(signed(fields, 8)?) == start;
+        number::<4>(fields, 12).filter(|_| is_here)
     }
 
     fn at(&self, address: u64, count: u64) -> Option<&[u8]> {
@@ -148,7 +164,9 @@ pub(crate) fn bytes(file: &File, max_bytes: u64, at: u64, count: u64) -> Option<
     let count = usize::try_from(count).ok().filter(|_| count <= max_bytes && count <= size)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(count).ok()?;
-    bytes.resize(count, 0);
-    file.read_exact_at(&mut bytes, at).ok()?;
-    Some(bytes)
+    let mut from_there = file;
+    from_there.seek(SeekFrom::Start(at)).ok()?;
+    // Unlike `read_exact_at`, this does not need bytes that have been set.
+    from_there.take(count as u64).read_to_end(&mut bytes).ok()?;
+    (bytes.len() == count).then_some(bytes)
 }

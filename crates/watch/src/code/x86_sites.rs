@@ -1,14 +1,18 @@
 //! Plans the replacement of system call instructions in x86-64 code.
 //!
-//! See `sites` for the ways that are tried. Branches are collected only if neighbors have to move, since that decodes
-//! the whole module.
+//! See `sites` for the ways that are tried. Only functions near calls are decoded, and branches are collected only if
+//! neighbors have to move: most of a large module is searched for a few bytes and not decoded.
 
-use super::elf::ElfSegment;
+use super::elf::{Elf, ElfSegment, FunctionExtent};
 use super::sites::{Site, Sites};
 use super::x86::{self, Flow, Instruction};
+use memchr::memmem;
 use std::ops::Range;
 
 const SYSTEM_CALL: [u8; 2] = [0x0F, 0x05];
+
+/// XBEGIN, which leads elsewhere if its transaction fails.
+const START_TRANSACTION: [u8; 2] = [0xC7, 0xF8];
 
 /// Sizes of a near jump (rel32) and of a short jump (rel8).
 const JUMP_BYTES: usize = 5;
@@ -36,9 +40,29 @@ const SIGNAL_RETURNS: [&[u8]; 2] = [&[0x48, 0xC7, 0xC0, 15, 0, 0, 0], &[0xB8, 15
 /// have to stay, since detours need a stack.
 const UNMAPPED_EXITS: [&[u8]; 2] = [&[0x48, 0x31, 0xFF, 0xB8, 60, 0, 0, 0], &[0x31, 0xFF, 0xB8, 60, 0, 0, 0]];
 
-/// A code segment. Offsets are relative to its start.
+/// Maximum distance from a call to code that matters for its replacement: padding, or a short branch to its neighbors.
+const REACH: usize = 2 * MAX_SHORT as usize;
+
+/// Addresses of all bytes that look like system calls, in order.
+pub(super) fn possible_calls(elf: &Elf) -> Vec<u64> {
+    let of_segment = |segment: &ElfSegment| {
+        let address = segment.address;
+        memmem::find_iter(&segment.bytes, &SYSTEM_CALL).map(move |at| address + at as u64).collect::<Vec<_>>()
+    };
+    elf.code().flat_map(of_segment).collect()
+}
+
+/// Whether a range is near one of these calls.
+pub(super) fn is_near(range: &Range<u64>, calls: &[u64]) -> bool {
+    let after = calls.partition_point(|call| call + (REACH as u64) < range.start);
+    calls.get(after).is_some_and(|call| *call < range.end.saturating_add(REACH as u64))
+}
+
+/// The code of a segment near calls. Offsets are relative to its start.
 pub(super) struct ModuleCode<'a> {
     segment: &'a ElfSegment,
+    /// Bytes that look like calls.
+    possible: Vec<usize>,
     /// Ranges of code, in order: functions, and what lies between them if it is not padding. glibc ends the unwind
     /// information of `clone` before its system call.
     functions: Vec<Range<usize>>,
@@ -46,29 +70,26 @@ pub(super) struct ModuleCode<'a> {
     padding: Vec<Range<usize>>,
 }
 
-/// Number of byte pairs that look like system calls.
-pub(super) fn count_pairs(segment: &ElfSegment) -> u32 {
-    memchr::memmem::find_iter(&segment.bytes, &SYSTEM_CALL).count() as u32
-}
-
 /// An instruction with its offset.
 type Placed = (usize, Instruction);
 
 impl<'a> ModuleCode<'a> {
-    pub(super) fn new(segment: &'a ElfSegment, functions: &[Range<u64>]) -> ModuleCode<'a> {
-        let offset = |address: u64| address.saturating_sub(segment.address) as usize;
-        let mut code = ModuleCode { segment, functions: Vec::with_capacity(functions.len()), padding: Vec::new() };
-        for (index, function) in functions.iter().enumerate() {
-            let end = offset(function.end);
-            code.functions.push(offset(function.start)..end);
-            let next = functions.get(index + 1).map_or(segment.bytes.len(), |next| offset(next.start));
-            if next > end {
-                let is_padding = x86::is_padding(code.bytes(end..next));
-                if is_padding {
-                    code.padding.push(end..next);
-                } else if next - end <= MAX_GAP {
-                    code.functions.push(end..next);
-                }
+    /// Selects from the functions and possible calls of the module.
+    pub(super) fn new(segment: &'a ElfSegment, functions: &[FunctionExtent], calls: &[u64]) -> ModuleCode<'a> {
+        let addresses = segment.address..segment.address + segment.bytes.len() as u64;
+        let offset = |address: &u64| (address.clamp(&addresses.start, &addresses.end) - addresses.start) as usize;
+        let possible = calls.iter().filter(|call| addresses.contains(call)).map(offset).collect();
+        let mut code = ModuleCode { segment, possible, functions: Vec::new(), padding: Vec::new() };
+        for function in functions.iter().filter(|function| addresses.contains(&function.code.start)) {
+            let [start, end, next] = [&function.code.start, &function.code.end, &function.next].map(offset);
+            code.functions.push(start..end);
+            if next <= end || !is_near(&(function.code.end..function.next), calls) {
+                continue;
+            }
+            if x86::is_padding(code.bytes(end..next)) {
+                code.padding.push(end..next);
+            } else if next - end <= MAX_GAP {
+                code.functions.push(end..next);
             }
         }
         code
@@ -91,7 +112,7 @@ impl<'a> ModuleCode<'a> {
             sites.missed += crowded.len() as u32;
             return;
         }
-        let targets = self.targets(&self.may_lead_near(&crowded));
+        let targets = self.targets(&crowded);
         // Code without unwind information is one large range, so it is decoded once for all of its calls.
         for calls in crowded.chunk_by(|left, right| left.0 == right.0) {
             let instructions = self.decoded(&self.functions[calls[0].0]);
@@ -118,19 +139,25 @@ impl<'a> ModuleCode<'a> {
     /// All system calls, by index of the function and offset.
     fn calls(&self) -> Vec<(usize, usize)> {
         let mut calls = Vec::new();
-        let mut last_function = 0;
-        for pair in memchr::memmem::find_iter(&self.segment.bytes, &SYSTEM_CALL) {
-            let after = self.functions.partition_point(|function| function.start <= pair);
-            let Some(index) = after.checked_sub(1) else { continue };
-            // All calls of a function are found at its first pair of bytes.
-            if last_function == after || !self.functions[index].contains(&pair) {
+        let mut instruction = 0;
+        let mut last_index = None;
+        for call in &self.possible {
+            let after = self.functions.partition_point(|function| function.start <= *call);
+            let Some(index) = after.checked_sub(1).filter(|index| self.functions[*index].contains(call)) else {
                 continue;
+            };
+            let function = &self.functions[index];
+            if last_index.replace(index) != Some(index) {
+                instruction = function.start;
             }
-            last_function = after;
-            let instructions = self.decoded(&self.functions[index]).into_iter();
-            let system_calls =
-                instructions.filter(|(at, instruction)| instruction.flow == Flow::SystemCall && !self.has_to_stay(*at));
-            calls.extend(system_calls.map(|(at, _)| (index, at)));
+            // Whether an instruction starts there can only be told from the start of the function.
+            while instruction < *call {
+                let decoded = x86::decode(self.bytes(instruction..function.end));
+                instruction = decoded.map_or(usize::MAX, |decoded| instruction + decoded.length);
+            }
+            if instruction == *call && !self.has_to_stay(*call) {
+                calls.push((index, *call));
+            }
         }
         calls
     }
@@ -163,44 +190,48 @@ impl<'a> ModuleCode<'a> {
         }
     }
 
-    /// The functions that may contain a branch to one of these calls or its neighbors: those with bytes that, as a
-    /// branch, would lead there, and those so close that a short branch could. Only they need to be decoded.
-    fn may_lead_near(&self, calls: &[(usize, usize)]) -> Vec<&Range<usize>> {
-        const REACH: usize = 2 * MAX_SHORT as usize;
+    /// Offsets near these calls to which branches lead. Short branches are decoded. Bytes that, as a long branch, would
+    /// lead there count as one without being decoded: that they are none is so rare that a window hardly ever suffers.
+    fn targets(&self, calls: &[(usize, usize)]) -> Targets {
+        let mut targets = Targets::new(self.segment.bytes.len());
+        for function in self.functions.iter().filter(|function| is_close(function, calls)) {
+            self.add_targets(function, &mut targets);
+        }
         let mut near = Targets::new(self.segment.bytes.len());
         for (_, call) in calls {
             (call.saturating_sub(MAX_WINDOW)..call + MAX_WINDOW).for_each(|offset| near.add(offset));
         }
-        let may_lead = |function: &&Range<usize>| {
-            let calls_after = calls.partition_point(|(_, call)| call + REACH < function.start);
-            let is_close = calls.get(calls_after).is_some_and(|(_, call)| *call < function.end + REACH);
-            // The end of an opcode, then the distance. The opcode may have one byte, at the start of the function.
-            let start = function.start.saturating_sub(1);
-            let branches = self.bytes(start..function.end).windows(2 + size_of::<i32>()).enumerate();
-            let leads_near = |(at, bytes): (usize, &[u8])| match *bytes {
-                [_, 0xE8 | 0xE9, a, b, c, d] | [0x0F, 0x80..=0x8F, a, b, c, d] | [0xC7, 0xF8, a, b, c, d] => {
-                    let distance = i32::from_le_bytes([a, b, c, d]);
-                    near.has((start + at + bytes.len()).wrapping_add_signed(distance as isize))
-                }
-                _ => false,
-            };
-            is_close || branches.into_iter().any(leads_near)
-        };
-        self.functions.iter().filter(may_lead).collect()
-    }
-
-    /// Offsets to which direct branches of these functions lead.
-    fn targets(&self, functions: &[&Range<usize>]) -> Targets {
-        let mut targets = Targets::new(self.segment.bytes.len());
-        for function in functions {
-            self.decode(function, |(at, instruction)| {
-                if let Flow::Branch(distance) = instruction.flow {
-                    targets.add((at + instruction.length).wrapping_add_signed(distance as isize));
-                }
-            });
-        }
+        self.long_branches().filter(|target| near.has(*target)).for_each(|target| targets.add(target));
         targets
     }
+
+    /// Adds the offsets to which the direct branches of a function lead.
+    fn add_targets(&self, function: &Range<usize>, targets: &mut Targets) {
+        self.decode(function, |(at, instruction)| {
+            if let Flow::Branch(distance) = instruction.flow {
+                targets.add((at + instruction.length).wrapping_add_signed(distance as isize));
+            }
+        });
+    }
+
+    /// Offsets to which all bytes that look like long branches lead.
+    fn long_branches(&self) -> impl Iterator<Item = usize> {
+        let bytes = &self.segment.bytes;
+        let opcodes = memchr::memchr3_iter(0xE8, 0xE9, 0x0F, bytes).chain(memmem::find_iter(bytes, &START_TRANSACTION));
+        opcodes.filter_map(|at| match bytes.get(at..)? {
+            [0xE8 | 0xE9, rest @ ..] | [0x0F, 0x80..=0x8F, rest @ ..] | [0xC7, 0xF8, rest @ ..] => {
+                let distance = i32::from_le_bytes(*rest.first_chunk()?);
+                Some((bytes.len() - rest.len() + size_of::<i32>()).wrapping_add_signed(distance as isize))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// Whether a short branch in a function may lead to one of these calls or its neighbors.
+fn is_close(function: &Range<usize>, calls: &[(usize, usize)]) -> bool {
+    let calls_after = calls.partition_point(|(_, call)| call + REACH < function.start);
+    calls.get(calls_after).is_some_and(|(_, call)| *call < function.end + REACH)
 }
 
 /// Sizes of the instructions before and after a call that have to move, so that a jump has room.
@@ -263,38 +294,37 @@ impl Targets {
     }
 }
 
-/// The plan with the branches of all functions, for tests that compare it with the one of fewer functions. Also returns
-/// the number of functions, and of those that are decoded.
+/// The code of each segment, with all functions.
 #[cfg(test)]
-pub(super) fn thorough(elf: &crate::code::elf::Elf) -> Option<(Sites, [usize; 2])> {
-    let functions = elf.functions()?;
+fn all_code(elf: &Elf) -> Option<Vec<ModuleCode<'_>>> {
+    let functions = elf.functions(|_| true)?;
+    let calls = possible_calls(elf);
+    Some(elf.code().map(|segment| ModuleCode::new(segment, &functions, &calls)).collect())
+}
+
+/// The plan with the decoded branches of all functions and no padding, for tests that compare it with the usual one.
+#[cfg(test)]
+pub(super) fn thorough(elf: &Elf) -> Option<Sites> {
     let mut sites = Sites::default();
-    let mut counts = [0; 2];
-    for segment in elf.code() {
-        let code = ModuleCode::new(segment, &functions);
-        let calls = code.calls();
-        counts[0] += code.functions.len();
-        counts[1] += code.may_lead_near(&calls).len();
-        let functions: Vec<_> = code.functions.iter().collect();
-        let targets = code.targets(&functions);
-        for (function, call) in calls {
+    for code in all_code(elf)? {
+        let mut targets = Targets::new(code.segment.bytes.len());
+        code.functions.iter().for_each(|function| code.add_targets(function, &mut targets));
+        for (function, call) in code.calls() {
             let moved = window(&code.decoded(&code.functions[function]), call, &targets);
             sites.sites.extend(moved.and_then(|moved| code.site(call, 0, moved)));
         }
     }
-    Some((sites, counts))
+    Some(sites)
 }
 
-/// Sizes by offset of the system calls, for tests that compare with a disassembler.
+/// Sizes of the instructions by address, for tests that compare with a disassembler.
 #[cfg(test)]
-pub(super) fn boundaries(elf: &crate::code::elf::Elf) -> Option<std::collections::HashMap<u64, usize>> {
-    let functions = elf.functions()?;
+pub(super) fn boundaries(elf: &Elf) -> Option<std::collections::HashMap<u64, usize>> {
     let mut boundaries = std::collections::HashMap::new();
-    for segment in elf.code() {
-        let code = ModuleCode::new(segment, &functions);
+    for code in all_code(elf)? {
         for function in &code.functions {
             for (at, instruction) in code.decoded(function) {
-                boundaries.insert(segment.address + at as u64, instruction.length);
+                boundaries.insert(code.segment.address + at as u64, instruction.length);
             }
         }
     }

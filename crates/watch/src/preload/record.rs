@@ -18,6 +18,7 @@ use libc::pid_t;
 use polyhaul_fault::planted;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};
@@ -228,13 +229,21 @@ impl SharedRecord {
         }
     }
 
+    /// Indexes of the common counts that may be in use. To read all 13 MB takes 10 ms, since that gives them memory.
+    fn used_counts(&self) -> impl Iterator<Item = usize> + use<> {
+        let start = offset_of!(RecordLayout, counts);
+        let bytes = size_of::<CountSlot>();
+        let ranges = self.shared.populated(start..start + size_of_val(&self.shared.counts));
+        ranges.into_iter().flat_map(move |range| (range.start - start) / bytes..(range.end - start).div_ceil(bytes))
+    }
+
     /// Reads everything that is left.
     pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
         let StackSamples { shelf, mut cpu, files, waits, .. } = samples;
         self.locks.stacks = waits;
         let processes: Vec<usize> = (0..MAX_PROCESSES).collect();
         self.collect_threads(&processes);
-        for index in 0..self.shared.counts.len() {
+        for index in self.used_counts() {
             if self.shared.counts[index].state.load(Acquire) == READY {
                 let count = self.counted(&self.shared.counts[index]);
                 self.add(count);

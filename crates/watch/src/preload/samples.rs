@@ -57,8 +57,9 @@ impl StackSamples {
     fn unwind(&mut self, slot: &SampleSlot) -> u32 {
         let process = slot.process.load(Relaxed) as pid_t;
         let count = (slot.stack_bytes.load(Relaxed) as usize).min(STACK_BYTES);
-        let words = slot.stack.iter().take(count / 8);
-        let bytes: Vec<u8> = words.flat_map(|word| word.load(Relaxed).to_le_bytes()).collect();
+        let mut bytes = vec![0; count];
+        let (words, _) = bytes.as_chunks_mut();
+        words.iter_mut().zip(&slot.stack).for_each(|(bytes, word)| *bytes = word.load(Relaxed).to_le_bytes());
         let link = Some(slot.link.load(Relaxed)).filter(|link| *link != 0);
         let pc = slot.pc.load(Relaxed);
         let copy = StackCopy { pc, sp: slot.sp.load(Relaxed), fp: slot.fp.load(Relaxed), link, bytes: &bytes };

@@ -256,6 +256,8 @@ fn convert() {
     seeds.push(b"\x100;#".to_vec());
     // Found by fuzzing: numpy names columns without a name.
     seeds.push(b"\x33\x2a8 1 2 3.5 0\n".to_vec());
+    // Found by fuzzing: colors above 255 are clamped in OFF.
+    seeds.push(b"\x33\x0a1 2 3 441 2 3\n".to_vec());
     run(fuzz::convert, shaken(seeds, 500));
 }
 
