@@ -70,18 +70,50 @@ static struct timing timed(struct thread *thread, struct call *call, enum tally 
     uint64_t end = ticks();
     if (thread) {
         __atomic_store_n(&thread->call_start, 0, __ATOMIC_RELAXED);
-        if (tally != TALLY_NONE && tally != TALLY_MAP && tally != TALLY_SLEEP)
+        if (tally != TALLY_NONE && tally != TALLY_MAP && tally < TALLY_LOOKUP)
             sample_call(call, tally, file, start, end - start);
     }
     return (struct timing){start, end > start ? end - start : 0};
 }
 
-static void transfer(struct thread *thread, struct call *call, enum tally tally)
+static void count_jump(struct thread *thread, int descriptor, uint32_t file, int64_t start, int64_t bytes)
 {
-    uint32_t file = file_of_descriptor((int)call->arguments[0], thread != NULL);
+    if (thread && has_jumped(descriptor, start, bytes))
+        count_call(thread, TALLY_JUMP, file, 0, 0, 0);
+}
+
+/* Reads or writes from a position, or from the current one if it is negative. */
+static void transfer(struct thread *thread, struct call *call, enum tally tally, int64_t position)
+{
+    int descriptor = (int)call->arguments[0];
+    uint32_t file = file_of_descriptor(descriptor, thread != NULL);
     long result;
     struct timing timing = timed(thread, call, tally, file, &result);
-    count_call(thread, tally, file, result, tally == TALLY_SEEK ? 0 : (uint64_t)result, timing.time);
+    count_call(thread, tally, file, result, (uint64_t)result, timing.time);
+    if (!is_error(result))
+        count_jump(thread, descriptor, file, position, result);
+    set_result(call, result);
+}
+
+/* Syncs and seeks. The result of a seek is the new position. */
+static void change_file(struct thread *thread, struct call *call, enum tally tally)
+{
+    int descriptor = (int)call->arguments[0];
+    uint32_t file = file_of_descriptor(descriptor, thread != NULL);
+    long result;
+    struct timing timing = timed(thread, call, tally, file, &result);
+    count_call(thread, tally, file, result, 0, timing.time);
+    if (tally == TALLY_SEEK && !is_error(result))
+        count_jump(thread, descriptor, file, result, 0);
+    set_result(call, result);
+}
+
+/* Calls on names and folders. */
+static void count_only(struct thread *thread, struct call *call, enum tally tally)
+{
+    long result;
+    struct timing timing = timed(thread, call, tally, UNKNOWN_FILE, &result);
+    count_call(thread, tally, UNKNOWN_FILE, result, 0, timing.time);
     set_result(call, result);
 }
 
@@ -229,16 +261,23 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         open_file(thread, call);
         return CALL_MADE;
     case EFFECT_READ:
-        transfer(thread, call, TALLY_READ);
+    case EFFECT_READ_AT:
+        transfer(thread, call, TALLY_READ, effect == EFFECT_READ ? -1 : call->arguments[3]);
         return CALL_MADE;
     case EFFECT_WRITE:
-        transfer(thread, call, TALLY_WRITE);
+    case EFFECT_WRITE_AT:
+        transfer(thread, call, TALLY_WRITE, effect == EFFECT_WRITE ? -1 : call->arguments[3]);
         return CALL_MADE;
     case EFFECT_SYNC:
-        transfer(thread, call, TALLY_SYNC);
+        change_file(thread, call, TALLY_SYNC);
         return CALL_MADE;
     case EFFECT_SEEK:
-        transfer(thread, call, TALLY_SEEK);
+        change_file(thread, call, TALLY_SEEK);
+        return CALL_MADE;
+    case EFFECT_LOOKUP:
+    case EFFECT_CHANGE:
+    case EFFECT_LIST:
+        count_only(thread, call, TALLY_LOOKUP + (effect - EFFECT_LOOKUP));
         return CALL_MADE;
     case EFFECT_COPY_FROM_1_TO_0:
         copy(thread, call, 1, 0);

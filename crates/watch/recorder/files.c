@@ -11,11 +11,14 @@
 /* Longest name. The buffer is on the stack of the program, which may be small. */
 #define MAX_PATH 1024
 
-/* The file whose name is not known. */
-#define UNKNOWN_FILE 0
-
 /* Index of the file of each descriptor, plus one. */
 static uint32_t descriptors[MAX_DESCRIPTORS];
+
+/* Where the next read or write of each descriptor is expected. */
+static int64_t positions[MAX_DESCRIPTORS];
+
+/* A position within this distance would have been in the buffer of a program with buffers of 64 KiB. */
+#define NEAR_BYTES 65536
 
 /* FNV-1a (Fowler, Noll and Vo). */
 static uint64_t hash_of(enum object object, const char *name, uint32_t size)
@@ -151,11 +154,27 @@ uint32_t file_of_descriptor(int descriptor, int is_cached)
     return file;
 }
 
+/* Whether a transfer is far from the expected position. A negative start stands for that position. */
+int has_jumped(int descriptor, int64_t start, int64_t bytes)
+{
+    if ((unsigned)descriptor >= MAX_DESCRIPTORS)
+        return 0;
+    int64_t expected = __atomic_load_n(&positions[descriptor], __ATOMIC_RELAXED);
+    if (start < 0)
+        start = expected;
+    __atomic_store_n(&positions[descriptor], start + bytes, __ATOMIC_RELAXED);
+    int64_t distance = start - expected;
+    return distance > NEAR_BYTES || distance < -NEAR_BYTES;
+}
+
 void forget_descriptors(uint32_t first, uint32_t last)
 {
     if (last >= MAX_DESCRIPTORS)
         last = MAX_DESCRIPTORS - 1;
-    for (uint32_t descriptor = first; descriptor <= last; descriptor++)
-        if (descriptors[descriptor])
-            __atomic_store_n(&descriptors[descriptor], 0, __ATOMIC_RELAXED);
+    for (uint32_t descriptor = first; descriptor <= last; descriptor++) {
+        if (descriptors[descriptor] == 0)
+            continue;
+        __atomic_store_n(&descriptors[descriptor], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&positions[descriptor], 0, __ATOMIC_RELAXED);
+    }
 }

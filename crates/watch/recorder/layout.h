@@ -61,6 +61,11 @@ enum effect {
     EFFECT_SLEEP,
     EFFECT_SIGNAL_MASK,
     EFFECT_SEEK,
+    EFFECT_LOOKUP,
+    EFFECT_CHANGE,
+    EFFECT_LIST,
+    EFFECT_READ_AT,
+    EFFECT_WRITE_AT,
 };
 
 /* Kinds of objects that descriptors refer to, in the order of src/files.rs. */
@@ -128,6 +133,10 @@ enum tally {
     TALLY_WAIT, /* This and the next one are never counted by file. */
     TALLY_SLEEP,
     TALLY_SEEK,
+    TALLY_LOOKUP, /* This and the next two are counted for all files together. */
+    TALLY_CHANGE,
+    TALLY_LIST,
+    TALLY_JUMP, /* A read, write or seek far from the last one. */
 };
 
 /* Calls of one kind on one file. */

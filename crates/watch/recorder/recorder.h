@@ -79,7 +79,9 @@ extern HIDDEN uint32_t process_index;
 void ring(void) HIDDEN;
 
 /* files.c */
+#define UNKNOWN_FILE 0 /* The file whose name is not known. */
 uint32_t file_of_descriptor(int descriptor, int is_cached) HIDDEN;
+int has_jumped(int descriptor, int64_t start, int64_t bytes) HIDDEN;
 void forget_descriptors(uint32_t first, uint32_t last) HIDDEN;
 uint32_t file_of_name(enum object object, const char *name, uint32_t size) HIDDEN;
 

@@ -177,7 +177,8 @@ void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t st
 {
     local.unsampled_calls++;
     local.unsampled_ticks += time;
-    if (start < local.next_sample || record->sample_ns == 0 || is_restricted)
+    /* A long call is always sampled itself. */
+    if (start + time < local.next_sample || record->sample_ns == 0 || is_restricted)
         return;
     local.next_sample = start + time + record->sample_ticks;
     struct sample *sample = take_sample();

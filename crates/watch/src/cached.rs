@@ -49,11 +49,16 @@ impl Cached {
     /// Estimated time in seconds if a file were read and written in calls of 64 KiB: the time for its bytes at the
     /// cached rate, plus waiting. At most [`Cached::seconds`].
     pub fn buffered_seconds(&self, file: &File) -> f64 {
-        let buffered = |transfers: &Transfers| {
-            let moving = transfers.bytes as f64 / self.bytes_per_second + transfers.waited_ns as f64 / 1e9;
+        // A buffer is filled again after each jump.
+        let jumped = file.jumps.saturating_mul(BLOCK_BYTES as u64);
+        let is_writing = file.writes.calls > file.reads.calls;
+        let buffered = |transfers: &Transfers, jumped: u64| {
+            let bytes = transfers.bytes.max(jumped);
+            let moving = bytes as f64 / self.bytes_per_second + transfers.waited_ns as f64 / 1e9;
             moving.min(self.seconds(transfers))
         };
-        buffered(&file.reads) + buffered(&file.writes)
+        let [read, written] = if is_writing { [0, jumped] } else { [jumped, 0] };
+        buffered(&file.reads, read) + buffered(&file.writes, written)
     }
 }
 
@@ -87,6 +92,9 @@ mod tests {
             file.add(Call::Read, Some(3), 0, 1_000);
         }
         assert_eq!((cached.seconds(&file.reads), cached.buffered_seconds(file)), (1e-3, 3e-6));
+        file.jumps = 1000;
+        assert_eq!(cached.buffered_seconds(file), 1e-3);
+        file.jumps = 0;
         file.add(Call::Read, Some(3), 0, 5_000_000);
         assert!((cached.buffered_seconds(file) - 5.003e-3).abs() < 1e-8);
         file.add(Call::Write, Some(1 << 20), 0, -1_000);

@@ -7,6 +7,7 @@ use crate::filter::Call;
 use crate::stacks::Stacks;
 use libc::pid_t;
 use polyhaul_fault::planted;
+use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
@@ -21,6 +22,28 @@ const MAX_SIZES: usize = 12;
 
 /// Calls that take longer than this, in nanoseconds, count as waiting for a disk or a peer.
 pub const WAIT_NS: u64 = 100_000;
+
+/// Calls of one kind on all files together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct CallTotal {
+    /// Number of calls.
+    pub calls: u64,
+    /// Number of failed calls.
+    pub failed: u64,
+    /// Total seconds.
+    pub seconds: f64,
+}
+
+/// Calls on names and folders.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct NameCalls {
+    /// Lookups of names and properties: `stat`, `access`, `readlink` and others.
+    pub lookups: CallTotal,
+    /// Changes of names and properties: `unlink`, `rename`, `mkdir`, `chmod` and others.
+    pub changes: CallTotal,
+    /// Calls that list folders.
+    pub listings: CallTotal,
+}
 
 /// Kind of object that a descriptor refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -175,6 +198,9 @@ pub struct File {
     pub seeks: u64,
     /// Time in seeks.
     pub seek_ns: i64,
+    /// Number of jumps, if they were recorded: seeks, and reads and writes at a position, over 64 KiB away from where
+    /// the last one ended.
+    pub jumps: u64,
     /// Number of syncs.
     pub syncs: u64,
     /// Time in syncs.
@@ -260,6 +286,7 @@ impl File {
             mapped_bytes: 0,
             seeks: 0,
             seek_ns: 0,
+            jumps: 0,
             syncs: 0,
             sync_ns: 0,
             stacks,

@@ -72,14 +72,16 @@ impl<'a> Names<'a> {
         }
         let path = self.shelf.modules.get(frame.module as usize).map_or("", String::as_str);
         let symbols = self.symbols.entry(frame.module).or_insert_with(|| Symbols::from_file(path));
-        let name = symbols.name(frame.address).map(|(name, into)| (readable(without_clone(&name)), into));
+        let name = symbols.name(frame.address).map(|(name, into)| (readable(plain_name(&name)), into));
         self.functions.insert(frame, name.clone());
         name
     }
 }
 
-/// The name of a function without the suffix of a copy that the compiler optimized: `load.constprop.0`.
-fn without_clone(name: &str) -> &str {
+/// The name of a function without the suffix of a copy that the compiler optimized, and without a version:
+/// `load.constprop.0`, `poll@@GLIBC_2.2.5`.
+fn plain_name(name: &str) -> &str {
+    let name = name.split_once('@').map_or(name, |(function, _)| function);
     const SUFFIXES: [&str; 6] = ["constprop.", "isra.", "part.", "cold", "lto_priv.", "llvm."];
     let is_suffix = |(_, rest): &(&str, &str)| SUFFIXES.iter().any(|suffix| rest.starts_with(suffix));
     name.split_once('.').filter(is_suffix).map_or(name, |(function, _)| function)
@@ -106,9 +108,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_have_the_name_of_their_function() {
-        let names = ["load.constprop.0", "_ZL4loadv.isra.0.cold", "a.b", "load.cold"];
-        assert_eq!(names.map(without_clone), ["load", "_ZL4loadv", "a.b", "load"]);
+    fn copies_and_versions_have_the_name_of_their_function() {
+        let names = ["load.constprop.0", "_ZL4loadv.isra.0.cold", "a.b", "load.cold", "poll@@GLIBC_2.2.5"];
+        assert_eq!(names.map(plain_name), ["load", "_ZL4loadv", "a.b", "load", "poll"]);
     }
 
     #[cfg(feature = "demangle")]

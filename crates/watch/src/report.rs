@@ -4,7 +4,7 @@
 //! Times are summed over threads: two threads reading concurrently count twice the elapsed time.
 
 use crate::cached::Cached;
-use crate::files::{File, Kind, LIMITS, Transfers};
+use crate::files::{File, Kind, LIMITS, NameCalls, Transfers};
 use crate::locks::Waits;
 use crate::names::Names;
 use crate::order;
@@ -88,8 +88,14 @@ pub struct Watched {
     pub further_others: u64,
     /// Lock waits, if requested.
     pub locks: Option<Locked>,
+    /// Calls on names and folders; 0 when tracing.
+    pub name_calls: NameCalls,
     /// Seconds of all processes on processors.
     pub cpu_seconds: f64,
+    /// The part of them in the kernel.
+    pub kernel_seconds: f64,
+    /// Number of page faults that read nothing from a disk.
+    pub memory_faults: u64,
     /// Number of page faults that read from a disk: of mapped files, and of memory that was swapped out.
     pub disk_faults: u64,
     /// Largest resident memory of all processes together, in bytes, of readings every 10 ms; 0 if unknown.
@@ -158,6 +164,9 @@ pub struct Row {
     pub seeks: u64,
     /// Seconds in seeks.
     pub seek_seconds: f64,
+    /// Number of seeks, and of reads and writes at a position, over 64 KiB away from where the last one ended; tracing
+    /// does not count them.
+    pub jumps: u64,
     /// Number of syncs.
     pub syncs: u64,
     /// Seconds in syncs.
@@ -305,7 +314,10 @@ impl Watched {
             system_seconds: 0.0,
             further_others: 0,
             locks,
+            name_calls: seen.name_calls,
             cpu_seconds: cpu_ns as f64 / 1e9,
+            kernel_seconds: seen.used.kernel_ns as f64 / 1e9,
+            memory_faults: seen.used.memory_faults,
             disk_faults: seen.used.disk_faults,
             peak_bytes: seen.timeline.peak_bytes,
             timeline: seen.timeline,
@@ -364,6 +376,7 @@ impl Row {
             mapped_bytes: file.mapped_bytes,
             seeks: file.seeks,
             seek_seconds,
+            jumps: file.jumps,
             syncs: file.syncs,
             sync_seconds,
             seconds: reads.seconds + writes.seconds + seek_seconds + sync_seconds + seconds(file.open_ns),

@@ -329,6 +329,10 @@ pub fn process_cpu_ns(process: pid_t) -> Option<u64> {
 pub struct Used {
     /// Time on processors, in nanoseconds.
     pub cpu_ns: u64,
+    /// The part of it in the kernel.
+    pub kernel_ns: u64,
+    /// Number of page faults that read nothing from a disk.
+    pub memory_faults: u64,
     /// Number of page faults that read from a disk.
     pub disk_faults: u64,
 }
@@ -339,6 +343,8 @@ impl Used {
     pub fn since(self, earlier: Used) -> Used {
         Used {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
+            kernel_ns: self.kernel_ns.saturating_sub(earlier.kernel_ns),
+            memory_faults: self.memory_faults.saturating_sub(earlier.memory_faults),
             disk_faults: self.disk_faults.saturating_sub(earlier.disk_faults),
         }
     }
@@ -352,9 +358,14 @@ pub fn used_by_children() -> Used {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()
     };
-    let times = [usage.ru_utime, usage.ru_stime];
-    let ns = |time: &libc::timeval| time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000;
-    Used { cpu_ns: times.iter().map(ns).sum(), disk_faults: usage.ru_majflt.cast_unsigned() }
+    let ns = |time: libc::timeval| time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000;
+    let kernel_ns = ns(usage.ru_stime);
+    Used {
+        cpu_ns: ns(usage.ru_utime) + kernel_ns,
+        kernel_ns,
+        memory_faults: usage.ru_minflt.cast_unsigned(),
+        disk_faults: usage.ru_majflt.cast_unsigned(),
+    }
 }
 
 /// The time of a clock in nanoseconds; `None` if there is no such clock.

@@ -8,7 +8,7 @@
 
 use crate::child::{Child, Departed, Refusal, Work};
 use crate::delay::Delay;
-use crate::files::{Descriptors, Files, WAIT_NS};
+use crate::files::{Descriptors, Files, NameCalls, WAIT_NS};
 use crate::filter::{Call, Filter};
 use crate::locks::{Locks, Waits};
 use crate::near::{self, Near};
@@ -78,12 +78,13 @@ pub enum End {
 }
 
 /// How a program is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recorder {
     /// A library in the program counts calls ([`crate::preload`]).
     Preload,
     /// Calls stop the program ([`watch`]).
+    #[default]
     Trace,
 }
 
@@ -112,8 +113,14 @@ impl CpuTime {
     }
 }
 
+impl Default for End {
+    fn default() -> End {
+        End::Code(0)
+    }
+}
+
 /// The observations of a run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Seen {
     /// How the program was watched.
     pub recorder: Recorder,
@@ -125,6 +132,10 @@ pub struct Seen {
     pub files: Files,
     /// Lock waits.
     pub locks: Locks,
+    /// Calls on names and folders; tracing does not count them.
+    pub name_calls: NameCalls,
+    /// Callers of sleeps and waits for events, of the first thread of each process; empty when tracing.
+    pub sleeps: Stacks,
     /// Call stacks.
     pub shelf: Shelf,
     /// Whether call stacks were requested. Recorders sample some in any case, for the verdict.
@@ -382,17 +393,9 @@ impl<'a> Tracer<'a> {
             threads: self.thread_count,
             failed_opens: self.failed_opens,
             has_queues: self.has_queues,
-            queued: 0,
             stops: self.stops.iter().sum(),
             cost_ns,
-            cpu: CpuTime::default(),
-            unrecorded: Vec::new(),
-            lost: 0,
-            missed_sites: 0,
-            lost_samples: 0,
-            timeline: Timeline::default(),
-            has_profile: false,
-            used: Used::default(),
+            ..Seen::default()
         })
     }
 

@@ -3,7 +3,7 @@
 //! Judges from sums alone: times of calls, samples of stacks, waits. The rules are plain thresholds, listed below, so
 //! that a reader of the report can check them. `report` has the tables; the command words the sentence.
 
-use crate::files::File;
+use crate::files::{CallTotal, File};
 use crate::locks::Locks;
 use crate::names::Names;
 use crate::report::Row;
@@ -33,6 +33,21 @@ const MIN_FUNCTION_SHARE: f64 = 0.5;
 /// lock also wait for processors afterwards.
 const MIN_WAIT_SHARE: f64 = 0.2;
 
+/// The kernel is named if it takes at least this part of the time on processors.
+const MIN_KERNEL_SHARE: f64 = 0.5;
+
+/// One kind of work in the kernel is named if it takes at least this part of its time.
+const MIN_WORK_SHARE: f64 = 0.3;
+
+/// A page fault takes at most this many seconds: to clear a page takes less than a microsecond, but large pages and
+/// virtual machines take longer.
+const MAX_FAULT_SECONDS: f64 = 1e-5;
+
+/// Short processes are named if there are at least this many after the first one, and none uses more than this many
+/// seconds of CPU time on average: mostly to start.
+const MIN_PROCESSES: u64 = 20;
+const MAX_START_SECONDS: f64 = 0.005;
+
 /// Functions that start a program or a thread. All work is below them, so they are never named.
 const STARTS: [&str; 5] = ["_start", "__libc_start", "start_thread", "clone", "__clone"];
 
@@ -44,6 +59,9 @@ const LOCKS: [&str; 4] = ["mutex_lock", "rwlock", "lock_slow", "lock_contended"]
 
 /// Functions that wait for the locks of the allocator.
 const ALLOCATORS: [&str; 6] = ["malloc", "free", "calloc", "realloc", "operator new", "operator delete"];
+
+/// Functions that wait for other processes: what these do tells more.
+const PROCESS_WAITS: [&str; 5] = ["wait", "__wait", "pclose", "system", "__libc_system"];
 
 /// Modules whose functions are not named as callers.
 const SYSTEM_MODULES: [&str; 6] = ["libc.so", "libc-", "ld-", "libpthread", "libstdc++", "libgcc_s"];
@@ -91,6 +109,42 @@ pub enum WatchVerdict {
         /// Part of the run.
         share: f64,
     },
+    /// Many waits until a file is on the disk.
+    Syncs {
+        /// The file.
+        file: String,
+        /// Number of calls.
+        syncs: u64,
+        /// Seconds in them.
+        seconds: f64,
+        /// Part of the run.
+        share: f64,
+    },
+    /// Many processes that end soon.
+    Processes {
+        /// Number of processes after the first.
+        processes: u64,
+        /// Mean CPU time of a process, in seconds.
+        seconds_each: f64,
+        /// Their CPU time as a part of the run.
+        share: f64,
+    },
+    /// Work of the kernel for the program.
+    Kernel {
+        /// Part of the time on processors.
+        share: f64,
+        /// The kind of work that takes most of it, if one does.
+        work: Option<KernelWork>,
+    },
+    /// Sleeps and waits for events.
+    Asleep {
+        /// Function that waits.
+        function: String,
+        /// Function of the program that calls it.
+        caller: Option<String>,
+        /// Part of the run.
+        share: f64,
+    },
     /// Computation, on one thread or on several.
     Computing {
         /// The innermost function that takes most of the time, if one does.
@@ -115,6 +169,34 @@ pub enum WatchVerdict {
     Unclear,
 }
 
+/// Work of the kernel of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct KernelWork {
+    /// What was done.
+    pub kind: KernelWorkKind,
+    /// Number of calls or page faults.
+    pub count: u64,
+    /// Bytes that were read or written.
+    pub bytes: u64,
+    /// Seconds; of page faults, the time in the kernel outside of all calls that are counted.
+    pub seconds: f64,
+}
+
+/// A kind of work in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum KernelWorkKind {
+    Opens,
+    Reads,
+    Writes,
+    Seeks,
+    Lookups,
+    Changes,
+    Listings,
+    PageFaults,
+}
+
 /// Judges a run, given its regular files.
 pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -> WatchVerdict {
     let run = Run::new(seen);
@@ -127,7 +209,10 @@ pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -
     small_calls(&run, rows, names)
         .or_else(|| lock(&run, &seen.locks, names))
         .or_else(|| disk(&run, &seen.cpu, rows))
+        .or_else(|| processes(&run, seen.processes))
+        .or_else(|| kernel(&run, seen, rows))
         .or_else(|| computing(&run, &seen.cpu, rows, names))
+        .or_else(|| asleep(&run, &seen.sleeps, names))
         .unwrap_or(WatchVerdict::Unclear)
 }
 
@@ -138,6 +223,8 @@ struct Run {
     threads: u64,
     /// Mean number of processors in use.
     processors: f64,
+    /// Seconds on processors.
+    cpu_seconds: f64,
     /// Number of processors of the machine.
     cores: f64,
 }
@@ -147,13 +234,16 @@ impl Run {
         let seconds = seen.run_ns as f64 / 1e9;
         let busiest = seen.cpu.threads().first().and_then(|(thread, _)| seen.cpu.delays.get(thread));
         let delay_seconds = busiest.map_or(0.0, |delay_ns| *delay_ns as f64 / 1e9);
-        let cpu_seconds = seen.cpu.stacks().total_ns() as f64 / 1e9;
+        // Processes that end soon have no samples.
+        let sampled_ns = seen.cpu.stacks().total_ns().max(0).cast_unsigned();
+        let cpu_seconds = sampled_ns.max(seen.used.cpu_ns) as f64 / 1e9;
         Run {
             seconds,
             // Never 0, since shares are relative to it.
             active_seconds: (seconds - delay_seconds).max(0.001 * seconds),
             threads: seen.threads,
             processors: cpu_seconds / seconds,
+            cpu_seconds,
             cores: std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64),
         }
     }
@@ -253,8 +343,88 @@ fn disk(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)]) -> Option<WatchVerdict>
     let busiest_ns = cpu.threads().first().map_or(0, |(_, time_ns)| *time_ns);
     let seconds = reading.max(writing).min(run.active_seconds - busiest_ns as f64 / 1e9);
     let bytes = rows.iter().map(|(row, _)| if is_writing { row.writes.bytes } else { row.reads.bytes }).sum();
-    let share = seconds / run.active_seconds;
-    (share >= MIN_SHARE).then_some(WatchVerdict::Disk { is_writing, bytes, seconds, share: share.min(1.0) })
+    let share = (seconds / run.active_seconds).min(1.0);
+    let disk = if is_writing { syncs(rows, writing, share) } else { None };
+    (share >= MIN_SHARE).then(|| disk.unwrap_or(WatchVerdict::Disk { is_writing, bytes, seconds, share }))
+}
+
+/// Syncs, if they take most of the time of writing.
+fn syncs(rows: &[(Row, &File)], writing_seconds: f64, share: f64) -> Option<WatchVerdict> {
+    let (row, _) = rows.iter().max_by(|(a, _), (b, _)| a.sync_seconds.total_cmp(&b.sync_seconds))?;
+    let syncs = WatchVerdict::Syncs { file: row.file.clone(), syncs: row.syncs, seconds: row.sync_seconds, share };
+    (row.syncs > 1 && row.sync_seconds >= 0.5 * writing_seconds).then_some(syncs)
+}
+
+fn processes(run: &Run, processes: u64) -> Option<WatchVerdict> {
+    let seconds_each = run.cpu_seconds / processes as f64;
+    let share = (run.cpu_seconds / run.active_seconds).min(1.0);
+    let is_cause = processes > MIN_PROCESSES && seconds_each <= MAX_START_SECONDS && share >= MIN_SHARE;
+    is_cause.then(|| WatchVerdict::Processes { processes: processes - 1, seconds_each, share })
+}
+
+fn kernel(run: &Run, seen: &Seen, rows: &[(Row, &File)]) -> Option<WatchVerdict> {
+    let cpu_ns = seen.used.cpu_ns.max(1);
+    let share = (seen.used.kernel_ns as f64 / cpu_ns as f64).min(1.0);
+    if run.cpu_seconds < MIN_COMPUTING * run.active_seconds || share < MIN_KERNEL_SHARE {
+        return None;
+    }
+    let kernel_seconds = seen.used.kernel_ns as f64 / 1e9;
+    let mut work = kernel_work(seen, rows);
+    let others = kernel_seconds - work.iter().map(|work| work.seconds).sum::<f64>();
+    let faults = seen.used.memory_faults;
+    if others <= faults as f64 * MAX_FAULT_SECONDS {
+        work.push(KernelWork { kind: KernelWorkKind::PageFaults, count: faults, bytes: 0, seconds: others });
+    }
+    let longest = work.into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    Some(WatchVerdict::Kernel { share, work: longest.filter(|work| work.seconds >= MIN_WORK_SHARE * kernel_seconds) })
+}
+
+/// The calls that were counted, by kind.
+fn kernel_work(seen: &Seen, rows: &[(Row, &File)]) -> Vec<KernelWork> {
+    let of_files = |kind, values: fn(&Row, &File) -> (u64, u64, f64)| {
+        let mut work = KernelWork { kind, count: 0, bytes: 0, seconds: 0.0 };
+        for (row, file) in rows {
+            let (count, bytes, seconds) = values(row, file);
+            work.count += count;
+            work.bytes += bytes;
+            work.seconds += seconds;
+        }
+        work
+    };
+    let of_names = |kind, total: CallTotal| KernelWork { kind, count: total.calls, bytes: 0, seconds: total.seconds };
+    vec![
+        of_files(KernelWorkKind::Opens, |_, file| (file.opens, 0, file.open_ns as f64 / 1e9)),
+        of_files(KernelWorkKind::Reads, |row, _| (row.reads.calls, row.reads.bytes, row.reads.seconds)),
+        of_files(KernelWorkKind::Writes, |row, _| (row.writes.calls, row.writes.bytes, row.writes.seconds)),
+        of_files(KernelWorkKind::Seeks, |row, _| (row.seeks, 0, row.seek_seconds)),
+        of_names(KernelWorkKind::Lookups, seen.name_calls.lookups),
+        of_names(KernelWorkKind::Changes, seen.name_calls.changes),
+        of_names(KernelWorkKind::Listings, seen.name_calls.listings),
+    ]
+}
+
+/// Names the function in which first threads wait longest, other than for processes.
+fn asleep(run: &Run, sleeps: &Stacks, names: &mut Names<'_>) -> Option<WatchVerdict> {
+    let mut times: BTreeMap<String, (i64, Vec<Frame>)> = BTreeMap::new();
+    for (stack, _, time_ns) in sleeps.sorted() {
+        let frames = names.shelf().frames(stack).to_vec();
+        let Some(function) = entered(&frames, names) else { continue };
+        if !PROCESS_WAITS.iter().any(|wait| function.starts_with(wait)) {
+            // Stacks are sorted, so the first one of a function is its longest.
+            times.entry(function).or_insert((0, frames)).0 += time_ns;
+        }
+    }
+    let (function, (time_ns, frames)) = times.into_iter().max_by_key(|(_, (time_ns, _))| *time_ns)?;
+    let share = (time_ns as f64 / 1e9 / run.seconds).min(1.0);
+    let caller = caller(&frames, names);
+    (share >= MIN_SHARE).then_some(WatchVerdict::Asleep { function, caller, share })
+}
+
+/// The function of a system library that the program called.
+fn entered(frames: &[Frame], names: &mut Names<'_>) -> Option<String> {
+    let inner = frames.iter().take_while(|frame| is_system(&names.module(frame.module)));
+    let inner: Vec<Frame> = inner.copied().collect();
+    inner.iter().rev().find_map(|frame| names.function(*frame)).map(|(name, _)| name)
 }
 
 fn computing(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
@@ -339,40 +509,15 @@ fn caller_of(function: &str, stacks: &Stacks, names: &mut Names<'_>) -> Option<S
 mod tests {
     use super::*;
     use crate::cached::Cached;
-    use crate::files::Files;
     use crate::filter::Call;
     use crate::report::Watched;
     use crate::system::Used;
-    use crate::timeline::Timeline;
-    use crate::trace::{End, Recorder};
+    use crate::trace::Recorder;
     use libc::pid_t;
 
     /// A run of 10 s with one thread.
     fn seen() -> Seen {
-        Seen {
-            recorder: Recorder::Preload,
-            end: End::Code(0),
-            run_ns: 10_000_000_000,
-            files: Files::new(false),
-            locks: Locks::default(),
-            shelf: Shelf::default(),
-            has_stacks: false,
-            processes: 1,
-            threads: 1,
-            failed_opens: 0,
-            has_queues: false,
-            queued: 0,
-            stops: 0,
-            cost_ns: 0,
-            cpu: CpuTime::default(),
-            unrecorded: Vec::new(),
-            lost: 0,
-            missed_sites: 0,
-            lost_samples: 0,
-            timeline: Timeline::default(),
-            has_profile: false,
-            used: Used::default(),
-        }
+        Seen { recorder: Recorder::Preload, run_ns: 10_000_000_000, processes: 1, threads: 1, ..Seen::default() }
     }
 
     fn verdict(seen: Seen) -> WatchVerdict {
@@ -406,6 +551,47 @@ mod tests {
         };
         assert!(matches!(read(1_000_000_000), WatchVerdict::Disk { is_writing: false, bytes: 1_342_177_280, .. }));
         assert!(matches!(read(9_000_000_000), WatchVerdict::Computing { function: None, .. }));
+    }
+
+    #[test]
+    fn syncs_are_named_if_they_take_most_of_the_writing() {
+        let mut seen = seen();
+        let file = seen.files.plain_file("log").unwrap();
+        (0..100).for_each(|_| file.add(Call::Write, Some(200), 0, 1_000));
+        (0..100).for_each(|_| file.add(Call::Sync, Some(0), 0, 50_000_000));
+        let WatchVerdict::Syncs { file, syncs, share, .. } = verdict(seen) else { panic!() };
+        assert_eq!((file.as_str(), syncs, share), ("log", 100, 0.5));
+    }
+
+    /// A run of 9 s on a processor, in the kernel for this long, with page faults.
+    fn in_kernel(kernel_ns: u64, memory_faults: u64) -> Seen {
+        let mut seen = seen();
+        compute(&mut seen, 1, 9_000_000_000);
+        seen.used = Used { cpu_ns: 9_000_000_000, kernel_ns, memory_faults, disk_faults: 0 };
+        seen.name_calls.lookups = CallTotal { calls: 100_000, failed: 0, seconds: 3.0 };
+        seen
+    }
+
+    #[test]
+    fn the_kernel_is_named_with_most_of_its_work() {
+        let work = |seen: Seen| match verdict(seen) {
+            WatchVerdict::Kernel { work, .. } => work.map(|work| (work.kind, work.count)),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(work(in_kernel(6_000_000_000, 0)), Some((KernelWorkKind::Lookups, 100_000)));
+        assert_eq!(work(in_kernel(9_000_000_000, 1_000_000)), Some((KernelWorkKind::PageFaults, 1_000_000)));
+        let mut unknown = in_kernel(9_000_000_000, 10);
+        unknown.name_calls.lookups.seconds = 2.0;
+        assert_eq!(work(unknown), None);
+        assert!(matches!(verdict(in_kernel(2_000_000_000, 0)), WatchVerdict::Computing { .. }));
+    }
+
+    #[test]
+    fn short_processes_are_named() {
+        let with = |processes: u64| verdict(Seen { processes, ..in_kernel(1_000_000_000, 0) });
+        let expected = WatchVerdict::Processes { processes: 4499, seconds_each: 0.002, share: 0.9 };
+        assert_eq!(with(4500), expected);
+        assert!([10, 1000].into_iter().all(|count| matches!(with(count), WatchVerdict::Computing { .. })));
     }
 
     #[test]

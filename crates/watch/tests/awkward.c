@@ -579,6 +579,43 @@ static int case_uring(void)
     return 0;
 }
 
+/* Calls on names and folders. */
+static int case_names(void)
+{
+    char folder[] = "/tmp/awkward-XXXXXX";
+    struct stat status;
+    check(mkdtemp(folder) != NULL, "mkdtemp");
+    for (int count = 0; count < 1000; count++)
+        check(stat("/does/not/exist", &status) != 0, "stat");
+    for (int count = 0; count < 100; count++) {
+        check(rmdir(folder) == 0, "rmdir");
+        check(mkdir(folder, 0700) == 0, "mkdir");
+    }
+    DIR *list = opendir(folder);
+    while (readdir(list))
+        ;
+    closedir(list);
+    check(rmdir(folder) == 0, "rmdir");
+    printf("names\n");
+    return 0;
+}
+
+/* Reads at two places in turn, then in steps. */
+static int case_jumps(void)
+{
+    char name[] = "/tmp/awkward-jumps-XXXXXX", bytes[8];
+    int file = mkstemp(name);
+    check(file >= 0 && ftruncate(file, 1 << 20) == 0, "mkstemp");
+    for (int count = 0; count < 50; count++)
+        check(pread(file, bytes, 8, count % 2 * 500000) == 8, "pread");
+    check(lseek(file, 0, SEEK_SET) == 0, "lseek");
+    for (int count = 0; count < 100; count++)
+        check(read(file, bytes, 3) == 3 && lseek(file, 100, SEEK_CUR) > 0, "read");
+    unlink(name);
+    printf("jumps\n");
+    return 0;
+}
+
 static int case_crash(void)
 {
     char byte;
@@ -599,7 +636,7 @@ int main(int count, char **arguments)
         {"coroutine", case_coroutine}, {"alternate", case_alternate}, {"threads", case_threads}, {"many", case_many},
         {"daemon", case_daemon}, {"crash", case_crash}, {"sleeps", case_sleeps}, {"handlers", case_handlers},
         {"detached", case_detached}, {"outlived", case_outlived}, {"restarted", case_restarted},
-        {"phases", case_phases}, {"uring", case_uring},
+        {"phases", case_phases}, {"uring", case_uring}, {"names", case_names}, {"jumps", case_jumps},
     };
     if (strcmp(name, "relay") == 0)
         return case_relay(arguments[0], count > 2 ? atoi(arguments[2]) : 100);

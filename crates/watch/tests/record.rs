@@ -3,7 +3,7 @@
 //! `awkward.c` has the programs. Without a C compiler, the tests pass with a note on standard error.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
-use polyhaul_watch::files::{File, Kind};
+use polyhaul_watch::files::{File, Kind, NameCalls};
 use polyhaul_watch::preload;
 use polyhaul_watch::timeline::{Activity, Line};
 use polyhaul_watch::trace::{End, Seen, Wanted};
@@ -159,6 +159,23 @@ fn operations_of_io_uring_are_counted() {
     let Some(seen) = record("uring") else { return };
     let text = fs::read_to_string(Path::new(env!("CARGO_TARGET_TMPDIR")).join("uring.txt")).unwrap();
     assert_eq!((seen.has_queues, format!("{} submitted\n", seen.queued)), (true, text));
+}
+
+#[test]
+fn calls_on_names_are_counted() {
+    let Some(seen) = record("names") else { return };
+    let NameCalls { lookups, changes, listings } = seen.name_calls;
+    assert!(lookups.failed >= 1000 && (lookups.failed..1200).contains(&lookups.calls), "{lookups:?}");
+    // The folder is made 101 times and removed as often. One call lists it, another one finds its end.
+    assert_eq!((changes.calls, changes.failed, listings.calls), (202, 0, 2));
+    assert!(changes.seconds > 0.0 && seen.used.kernel_ns > 0, "{changes:?}");
+}
+
+#[test]
+fn far_reads_are_told_from_near_ones() {
+    let Some(seen) = record("jumps") else { return };
+    let file = seen.files.list().iter().find(|file| file.name.contains("awkward-jumps")).unwrap();
+    assert_eq!((file.reads.calls, file.seeks, file.jumps), (150, 101, 50));
 }
 
 #[test]

@@ -16,6 +16,7 @@ use polyhaul_model::{Domain, Material, Mesh, NONE, Scene};
 use polyhaul_pipeline::options::RunOptions;
 use polyhaul_pipeline::parallel::try_for_each_item;
 use polyhaul_spill::paced;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// Values per parallel step.
@@ -28,6 +29,14 @@ const NOT_FINITE: u32 = 0x7f80_0000;
 /// decimals, this affects scenes smaller than 0.005.
 const COARSE: f64 = 1e-4;
 
+/// Normals with a square in this range count as having unit length: three decimals change each part by up to 0.0005,
+/// and thus the square by up to 2 * 0.0005 * sqrt(3), about 0.0017.
+const UNIT_SQUARES: RangeInclusive<f32> = 0.998..=1.002;
+
+/// Normals with a square up to this are written as zero: see `Frame::normal`.
+const ZERO_SQUARE: f32 = 1e-35;
+
+const SCALED_NORMALS: [&str; 2] = ["normal was scaled to unit length", "normals were scaled to unit length"];
 const BARE_NORMALS: [&str; 2] = ["normal of a vertex without a face", "normals of vertices without faces"];
 const BARE_UVS: [&str; 2] = ["UV of a vertex without a face", "UVs of vertices without faces"];
 
@@ -98,13 +107,14 @@ pub fn note_left_out(
     let hint = Some("use `--digits shortest` for exact numbers".to_owned());
     let place = Place { file: output.into(), ..Place::default() };
     warnings.push_many("changed-numbers", coarse, Diagnostic { place, hint, ..Diagnostic::new(message) });
-    note_unwritten(scene, options, output, warnings)
+    note_unwritten(scene, options, run, output, warnings)
 }
 
-/// Warns about values that OBJ can store, but that are not written, and about changed comments.
+/// Warns about values that OBJ can store, but that are not written or are changed, and about changed comments.
 fn note_unwritten(
     scene: &Scene,
     options: FormatOptions<'_, ObjWriteOptions>,
+    run: &RunOptions,
     output: &str,
     warnings: &mut Warnings,
 ) -> Result<()> {
@@ -127,8 +137,35 @@ fn note_unwritten(
     let reason = ", because objects with a transform, material slots or attributes are written without such values";
     losses::note_dropped(reason, kinds, output, warnings);
     let changed = names::changed_remarks(&scene.comments) + names::changed_remarks(&scene.infos);
-    losses::note_changed([("changed-remarks", CHANGED_REMARKS, changed, None)], output, warnings);
+    let scaled = if options.scene.normals { scaled_normals(scene, &flags, run)? } else { 0 };
+    let kinds = [("changed-remarks", CHANGED_REMARKS, changed), ("changed-normals", SCALED_NORMALS, scaled)];
+    losses::note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), output, warnings);
     Ok(())
+}
+
+/// Number of normals that are scaled to unit length, among those of evaluated meshes: others are written as they are.
+fn scaled_normals(scene: &Scene, are_evaluated: &[bool], run: &RunOptions) -> Result<u64> {
+    let is_scaled = |normal: &[f32; 3]| {
+        let square: f32 = normal.iter().map(|part| part * part).sum();
+        square > ZERO_SQUARE && square < f32::INFINITY && !UNIT_SQUARES.contains(&square)
+    };
+    let mut sum = 0;
+    for (mesh, _) in paced(&scene.meshes).zip(are_evaluated).filter(|(_, is_evaluated)| **is_evaluated) {
+        let count = AtomicU64::new(0);
+        let threads = if mesh.normals.len() < PIECE { 1 } else { run.worker_threads() };
+        let work = |(): &mut (), piece: &[[f32; 3]]| {
+            count.fetch_add(piece.iter().filter(|normal| is_scaled(normal)).count() as u64, Relaxed);
+            Ok(())
+        };
+        try_for_each_item(threads, &run.cancel, mesh.normals.chunks(PIECE), || (), work)?;
+        let mut count = count.into_inner();
+        if count > 0 && mesh.normal_domain == Domain::Vertex {
+            let used = used_vertices(mesh, &[&mesh.faces.corner_positions], run.worker_threads())?;
+            count -= count_unused(&mesh.normals, &used, is_scaled);
+        }
+        sum += count;
+    }
+    Ok(sum)
 }
 
 /// Number of weights other than 1 of positions that are written with a color.

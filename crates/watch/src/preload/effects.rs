@@ -24,7 +24,85 @@ const OTHERS: &[(c_long, u8)] = &[
     (libc::SYS_lseek, 27),
 ];
 
+/// Reads and writes whose position is in argument 3.
+const POSITIONED: [c_long; 6] =
+    [libc::SYS_pread64, libc::SYS_preadv, libc::SYS_preadv2, libc::SYS_pwrite64, libc::SYS_pwritev, libc::SYS_pwritev2];
+
 const SLEEP: u8 = 25;
+
+/// Calls that look up names or properties of files.
+const LOOKUPS: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lstat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_access,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+];
+
+/// Calls that change names or properties of files.
+const CHANGES: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_unlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mkdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rmdir,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_symlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_mkdirat,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_truncate,
+    libc::SYS_ftruncate,
+    libc::SYS_fallocate,
+    libc::SYS_fadvise64,
+    libc::SYS_setxattr,
+];
+
+/// Calls that list folders.
+const LISTINGS: &[c_long] = &[
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_getdents,
+    libc::SYS_getdents64,
+];
+
+const NAMES: [(&[c_long], u8); 3] = [(LOOKUPS, 28), (CHANGES, 29), (LISTINGS, 30)];
 
 /// Calls that sleep and that the kernel does not restart after a signal, or not always (`man 7 signal`).
 const SLEEPS: &[c_long] = &[
@@ -72,7 +150,8 @@ pub(super) fn table(has_locks: bool) -> [u8; MAX_CALLS] {
     let waits = if has_locks { &[] } else { LOCKS };
     let waits = waits.iter().map(|(number, _)| *number);
     let sleeps = SLEEPS.iter().copied().chain(waits).map(|number| (number, SLEEP));
-    for (number, effect) in rows.chain(OTHERS.iter().copied()).chain(sleeps) {
+    let names = NAMES.into_iter().flat_map(|(numbers, effect)| numbers.iter().map(move |number| (*number, effect)));
+    for (number, effect) in rows.chain(OTHERS.iter().copied()).chain(sleeps).chain(names) {
         if let Some(slot) = usize::try_from(number).ok().and_then(|number| effects.get_mut(number)) {
             *slot = effect;
         }
@@ -83,13 +162,10 @@ pub(super) fn table(has_locks: bool) -> [u8; MAX_CALLS] {
 fn effect(number: c_long, call: Call) -> u8 {
     match call {
         Call::Open => 1,
-        Call::Read => {
-            if planted("record-effect") {
-                0
-            } else {
-                2
-            }
-        }
+        Call::Read if planted("record-effect") => 0,
+        Call::Read if POSITIONED.contains(&number) => 31,
+        Call::Read => 2,
+        Call::Write if POSITIONED.contains(&number) => 32,
         Call::Write => 3,
         Call::Copy { from: 1, .. } => 4,
         Call::Copy { .. } => 5,

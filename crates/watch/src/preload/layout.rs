@@ -36,7 +36,12 @@ pub(super) mod tally {
     pub(in crate::preload) const SYNC: u32 = 5;
     pub(in crate::preload) const UNRECORDED: u32 = 6;
     pub(in crate::preload) const WAIT: u32 = 7;
+    pub(in crate::preload) const SLEEP: u32 = 8;
     pub(in crate::preload) const SEEK: u32 = 9;
+    pub(in crate::preload) const LOOKUP: u32 = 10;
+    pub(in crate::preload) const CHANGE: u32 = 11;
+    pub(in crate::preload) const LIST: u32 = 12;
+    pub(in crate::preload) const JUMP: u32 = 13;
 }
 
 /// Options of a record.

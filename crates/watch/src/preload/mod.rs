@@ -14,8 +14,7 @@ mod record;
 mod sampler;
 mod samples;
 
-use crate::system::{self, Environment, Used};
-use crate::timeline::Timeline;
+use crate::system::{self, Environment};
 use crate::trace::{End, Failure, Recorder, Seen, Wanted};
 use libc::pid_t;
 use record::{RecordTotals, SharedRecord};
@@ -154,7 +153,8 @@ impl RecordSession<'_> {
     }
 
     fn finish(self, status: ExitStatus, run_ns: u64) -> Seen {
-        let RecordTotals { files, locks, unrecorded, shelf, cpu, shared } = self.record.finish(self.samples);
+        let RecordTotals { files, locks, name_calls, sleeps, unrecorded, shelf, cpu, shared } =
+            self.record.finish(self.samples);
         let end = match (status.code(), status.signal()) {
             (Some(code), _) => End::Code(code),
             (None, signal) => End::Signal(signal.unwrap_or(0)),
@@ -165,23 +165,20 @@ impl RecordSession<'_> {
             run_ns,
             files,
             locks,
+            name_calls,
+            sleeps,
             shelf,
-            has_stacks: false,
             cpu,
             processes: shared.processes.load(Relaxed),
             threads: shared.threads.load(Relaxed),
             failed_opens: shared.failed_opens.load(Relaxed),
             has_queues: shared.has_queues.load(Relaxed) != 0,
             queued: shared.queued.load(Relaxed),
-            stops: 0,
-            cost_ns: 0,
             unrecorded,
             lost: shared.lost.load(Relaxed),
-            timeline: Timeline::default(),
-            has_profile: false,
-            used: Used::default(),
             missed_sites: shared.not_patched.load(Relaxed),
             lost_samples: shared.lost_samples.load(Relaxed),
+            ..Seen::default()
         }
     }
 }

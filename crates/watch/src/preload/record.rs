@@ -9,7 +9,7 @@ use super::layout::{
     SampleSlot, TAKEN, ThreadSlot, tally,
 };
 use super::samples::StackSamples;
-use crate::files::{File, Files, Kind, LIMITS, Transfers, WAIT_NS};
+use crate::files::{CallTotal, File, Files, Kind, LIMITS, NameCalls, Transfers, WAIT_NS};
 use crate::locks::{Locks, Waits};
 use crate::stacks::{Shelf, Stacks};
 use crate::system::{self, Shared};
@@ -37,6 +37,7 @@ pub(super) struct SharedRecord {
     /// Counts of threads whose slots are free again or still in use at the end.
     files: Files,
     locks: Locks,
+    name_calls: NameCalls,
     /// Programs that were executed without a recorder, by name.
     unrecorded: BTreeMap<String, u64>,
     /// Scheduling delay by thread.
@@ -47,6 +48,8 @@ pub(super) struct SharedRecord {
 pub(super) struct RecordTotals {
     pub(super) files: Files,
     pub(super) locks: Locks,
+    pub(super) name_calls: NameCalls,
+    pub(super) sleeps: Stacks,
     pub(super) unrecorded: Vec<(String, u64)>,
     pub(super) shelf: Shelf,
     pub(super) cpu: CpuTime,
@@ -62,9 +65,15 @@ impl SharedRecord {
         shared.options.store(options, Relaxed);
         shared.size_limits.iter().zip(LIMITS).for_each(|(slot, limit)| slot.store(limit, Relaxed));
         shared.effects.iter().zip(effects).for_each(|(slot, effect)| slot.store(*effect, Relaxed));
-        let files = Files::new(has_all);
-        let locks = Locks::default();
-        let record = SharedRecord { shared, clock, files, locks, unrecorded: BTreeMap::new(), delays: HashMap::new() };
+        let record = SharedRecord {
+            shared,
+            clock,
+            files: Files::new(has_all),
+            locks: Locks::default(),
+            name_calls: NameCalls::default(),
+            unrecorded: BTreeMap::new(),
+            delays: HashMap::new(),
+        };
         while clock.start.elapsed() < MEASURED {
             std::hint::spin_loop();
         }
@@ -191,6 +200,12 @@ impl SharedRecord {
         if transfers.calls == 0 && transfers.time_ns == 0 {
             return;
         }
+        if let Some(total) = self.total_of(tally) {
+            total.calls += transfers.calls;
+            total.failed += transfers.failed;
+            total.seconds += transfers.time_ns as f64 / 1e9;
+            return;
+        }
         let (kind, name) = self.file(file);
         if tally == tally::UNRECORDED {
             *self.unrecorded.entry(name).or_default() += transfers.calls;
@@ -198,6 +213,16 @@ impl SharedRecord {
         }
         if let Some(file) = self.files.file_of_kind(kind, &name) {
             add_to(file, tally, &transfers);
+        }
+    }
+
+    /// The total of calls that are not counted by file.
+    fn total_of(&mut self, tally: u32) -> Option<&mut CallTotal> {
+        match tally {
+            tally::LOOKUP => Some(&mut self.name_calls.lookups),
+            tally::CHANGE => Some(&mut self.name_calls.changes),
+            tally::LIST => Some(&mut self.name_calls.listings),
+            _ => None,
         }
     }
 
@@ -239,7 +264,7 @@ impl SharedRecord {
 
     /// Reads everything that is left.
     pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
-        let StackSamples { shelf, mut cpu, files, waits, .. } = samples;
+        let StackSamples { shelf, mut cpu, files, waits, sleeps, .. } = samples;
         self.locks.stacks = waits;
         let processes: Vec<usize> = (0..MAX_PROCESSES).collect();
         self.collect_threads(&processes);
@@ -252,7 +277,8 @@ impl SharedRecord {
         self.add_stacks(files);
         cpu.delays = self.delays;
         let unrecorded = self.unrecorded.into_iter().collect();
-        RecordTotals { files: self.files, locks: self.locks, unrecorded, shelf, cpu, shared: self.shared }
+        let SharedRecord { files, locks, name_calls, shared, .. } = self;
+        RecordTotals { files, locks, name_calls, sleeps, unrecorded, shelf, cpu, shared }
     }
 }
 
@@ -295,6 +321,7 @@ fn add_to(file: &mut File, tally: u32, transfers: &Transfers) {
             file.seeks += transfers.calls;
             file.seek_ns += transfers.time_ns;
         }
+        tally::JUMP => file.jumps += transfers.calls,
         tally::SYNC => {
             file.syncs += transfers.calls;
             file.sync_ns += transfers.time_ns;

@@ -22,6 +22,8 @@ pub(super) struct StackSamples {
     /// By index of the file.
     pub(super) files: HashMap<u32, Stacks>,
     pub(super) waits: HashMap<pid_t, Stacks>,
+    /// Of first threads that sleep or wait for events.
+    pub(super) sleeps: Stacks,
     /// Modules by process and number of the program in it.
     spaces: HashMap<(pid_t, u32), Space>,
 }
@@ -42,6 +44,10 @@ impl StackSamples {
                     let waits = self.waits.entry(slot.thread.load(Relaxed) as pid_t).or_default();
                     waits.add_several(stack, weight, time_ns);
                 }
+                tally::SLEEP if slot.thread.load(Relaxed) == slot.process.load(Relaxed) => {
+                    self.sleeps.add_several(stack, weight, time_ns);
+                }
+                tally::SLEEP => {}
                 _ => self.files.entry(file).or_default().add_several(stack, weight, time_ns),
             }
             slot.process.store(0, Relaxed);

@@ -4,6 +4,7 @@ use crate::human;
 use crate::watch::best::BestTime;
 use crate::watch::verdict;
 use polyhaul::report::Ceilings;
+use polyhaul_watch::files::NameCalls;
 use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
 use polyhaul_watch::trace::Recorder;
 use std::fmt::Write;
@@ -16,6 +17,9 @@ const MAX_STACKS: usize = 3;
 
 /// Minimum share of the time in all files for showing the stacks of a file.
 const TOLD_SHARE: f64 = 0.05;
+
+/// Calls on names and folders are told if they take this part of the run.
+const NAMED_SHARE: f64 = 0.02;
 
 /// Maximum number of characters to show of the command.
 const MAX_LETTERS: usize = 72;
@@ -123,8 +127,18 @@ fn sum(watched: &Watched) -> String {
     parts.extend(
         (watched.disk_faults > 0).then(|| many(watched.disk_faults, "page fault from disk", "page faults from disk")),
     );
+    parts.extend(name_calls(watched));
     parts.extend((watched.failed_opens > 0).then(|| human::plural(watched.failed_opens, "failed open")));
     format!("{}; {} in calls", parts.join(", "), human::seconds(*seconds))
+}
+
+/// Calls on names and folders, if they take long enough to be of interest.
+fn name_calls(watched: &Watched) -> Vec<String> {
+    let NameCalls { lookups, changes, listings } = &watched.name_calls;
+    let kinds = [(lookups, "lookup"), (changes, "metadata change"), (listings, "folder listing")];
+    let long = kinds.into_iter().filter(|(total, _)| total.seconds >= NAMED_SHARE * watched.run_seconds);
+    long.map(|(total, word)| format!("{} ({})", human::plural(total.calls, word), human::seconds(total.seconds)))
+        .collect()
 }
 
 /// The rows of pipes and other streams.
@@ -272,10 +286,7 @@ mod tests {
     use polyhaul_watch::files::{Files, Kind};
     use polyhaul_watch::filter::Call;
     use polyhaul_watch::locks::{Locks, Waits};
-    use polyhaul_watch::stacks::Shelf;
-    use polyhaul_watch::system::Used;
-    use polyhaul_watch::timeline::Timeline;
-    use polyhaul_watch::trace::{CpuTime, End, Seen};
+    use polyhaul_watch::trace::{End, Seen};
 
     fn seen() -> Seen {
         let mut files = Files::new(false);
@@ -297,23 +308,14 @@ mod tests {
             run_ns: 10_000_000_000,
             files,
             locks,
-            shelf: Shelf::default(),
             has_stacks: true,
             processes: 1,
             threads: 2,
             failed_opens: 3,
             has_queues: true,
-            queued: 0,
             stops: 786_500,
             cost_ns: 1_200_000_000,
-            cpu: CpuTime::default(),
-            unrecorded: Vec::new(),
-            lost: 0,
-            missed_sites: 0,
-            lost_samples: 0,
-            timeline: Timeline::default(),
-            has_profile: false,
-            used: Used::default(),
+            ..Seen::default()
         }
     }
 

@@ -4,7 +4,7 @@
 
 use crate::human;
 use polyhaul::report::Ceilings;
-use polyhaul_watch::verdict::WatchVerdict;
+use polyhaul_watch::verdict::{KernelWork, KernelWorkKind, WatchVerdict};
 use std::fmt::Write;
 
 /// A disk that is used at this part of its rate, or more, limits the run.
@@ -47,6 +47,28 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
                 human::bytes(rate as u64),
             )
         }
+        WatchVerdict::Syncs { file, syncs, seconds, share } => format!(
+            "{} of the time in {} of {} ({}): sync less often, such as once at the end",
+            percent(*share),
+            human::plural(*syncs, "sync"),
+            human::safe(file),
+            human::seconds(*seconds)
+        ),
+        WatchVerdict::Processes { processes, seconds_each, share } => format!(
+            "{} of the time in {} short processes, which take {} of CPU time each; fewer processes would help",
+            percent(*share),
+            human::count(*processes),
+            human::seconds(*seconds_each)
+        ),
+        WatchVerdict::Kernel { share, work } => {
+            let work = work.as_ref().map(kernel_work).unwrap_or_default();
+            format!("{} of the CPU time in the kernel{work}", percent(*share))
+        }
+        WatchVerdict::Asleep { function, caller, share } => {
+            let doing = if function.contains("sleep") { "asleep" } else { "waiting" };
+            let function = human::safe(function);
+            format!("{} of the time {doing} in {function}{}", percent(*share), called_from(caller.as_deref()))
+        }
         WatchVerdict::Computing { .. } => computing(verdict),
         WatchVerdict::Crowded { share } => {
             format!("{} of the time waiting for a processor: other programs use the processors", percent(*share))
@@ -63,6 +85,28 @@ fn disk_advice(rate: f64, ceiling: f64) -> [String; 2] {
         "; larger or concurrent calls would be faster"
     };
     [format!("; the disk's maximum is {}/s", human::bytes(ceiling as u64)), advice.into()]
+}
+
+/// What the kernel did most, and what would help: `: 20,000 opens take 0.31 s; fewer, larger files would help`.
+fn kernel_work(work: &KernelWork) -> String {
+    const NAMES: &str = "; fewer, larger files would help";
+    let count = work.count;
+    let [what, advice] = match work.kind {
+        KernelWorkKind::Opens => [human::plural(count, "open"), NAMES.into()],
+        KernelWorkKind::Reads => [transfers(work, "read"), String::new()],
+        KernelWorkKind::Writes => [transfers(work, "write"), String::new()],
+        KernelWorkKind::Seeks => [human::plural(count, "seek"), "; reading in order would help".into()],
+        KernelWorkKind::Lookups => [human::plural(count, "lookup") + " (such as stat)", NAMES.into()],
+        KernelWorkKind::Changes => [human::plural(count, "metadata change"), NAMES.into()],
+        KernelWorkKind::Listings => [human::plural(count, "folder listing"), "; fewer folders would help".into()],
+        KernelWorkKind::PageFaults => [human::plural(count, "page fault"), "; reusing memory would help".into()],
+    };
+    let take = if count == 1 { "takes" } else { "take" };
+    format!(": {what} {take} {}{advice}", human::seconds(work.seconds))
+}
+
+fn transfers(work: &KernelWork, word: &str) -> String {
+    format!("{} ({})", human::plural(work.count, word), human::bytes(work.bytes))
 }
 
 fn computing(verdict: &WatchVerdict) -> String {
@@ -124,6 +168,30 @@ mod tests {
         assert_eq!(line(2e9), format!("{words}; the disk's maximum is 2.0 GB/s); {slow}"));
         assert_eq!([line(1e8), sentence(&disk, None)], [format!("{words})"), format!("{words})")]);
         assert_eq!(sentence(&WatchVerdict::Unclear, None), "no single cause stands out");
+    }
+
+    #[test]
+    fn waits_and_work_of_the_kernel_are_named() {
+        let syncs = WatchVerdict::Syncs { file: "log".into(), syncs: 300, seconds: 0.08, share: 0.31 };
+        let expected = "31% of the time in 300 syncs of log (80.0 ms): sync less often, such as once at the end";
+        assert_eq!(sentence(&syncs, None), expected);
+        let asleep = |function: &str| {
+            let [function, caller] = [function, "poll_device"].map(String::from);
+            sentence(&WatchVerdict::Asleep { function, caller: Some(caller), share: 0.86 }, None)
+        };
+        assert_eq!(asleep("usleep"), "86% of the time asleep in usleep; called from poll_device");
+        assert_eq!(asleep("poll"), "86% of the time waiting in poll; called from poll_device");
+        let processes = WatchVerdict::Processes { processes: 1000, seconds_each: 0.002, share: 0.9 };
+        let expected = "90% of the time in 1,000 short processes, which take 2.0 ms of CPU time each; fewer processes \
+                        would help";
+        assert_eq!(sentence(&processes, None), expected);
+        let kernel = |work| sentence(&WatchVerdict::Kernel { share: 0.9, work }, None);
+        assert_eq!(kernel(None), "90% of the CPU time in the kernel");
+        let opens = KernelWork { kind: KernelWorkKind::Opens, count: 20_000, bytes: 0, seconds: 0.3 };
+        let expected = "90% of the CPU time in the kernel: 20,000 opens take 0.30 s; fewer, larger files would help";
+        assert_eq!(kernel(Some(opens)), expected);
+        let reads = KernelWork { kind: KernelWorkKind::Reads, count: 1, bytes: 1_000_000, seconds: 0.3 };
+        assert_eq!(kernel(Some(reads)), "90% of the CPU time in the kernel: 1 read (1.0 MB) takes 0.30 s");
     }
 
     #[test]
