@@ -27,5 +27,6 @@ mod trace;
 mod usage;
 mod validate;
 mod watch;
+mod watch_schema;
 #[cfg(windows)]
 mod windows;
