@@ -71,7 +71,7 @@ static struct timing timed(struct thread *thread, struct call *call, enum tally 
     if (thread) {
         __atomic_store_n(&thread->call_start, 0, __ATOMIC_RELAXED);
         if (tally != TALLY_NONE && tally != TALLY_MAP && tally < TALLY_LOOKUP)
-            sample_call(call, tally, file, start, end - start);
+            sample_call(call, &local.calls, tally, file, end, end - start);
     }
     return (struct timing){start, end > start ? end - start : 0};
 }
@@ -143,16 +143,23 @@ static void open_file(struct thread *thread, struct call *call)
     set_result(call, result);
 }
 
-static void map_file(struct thread *thread, struct call *call)
+/* Smaller allocations are not recorded. */
+#define LARGE_BYTES (1u << 20)
+
+/* Maps a file or allocates memory. Memory that is only reserved is not writable yet. */
+static void map(struct thread *thread, struct call *call)
 {
     int is_file = !(call->arguments[3] & MAP_ANONYMOUS);
     uint64_t bytes = (uint64_t)call->arguments[1];
-    uint32_t file = is_file ? file_of_descriptor((int)call->arguments[4], thread != NULL) : 0;
+    uint32_t file = is_file ? file_of_descriptor((int)call->arguments[4], thread != NULL) : UNKNOWN_FILE;
     long result;
     int is_code = is_file && call->arguments[2] & PROT_EXEC;
+    int is_large = !is_file && bytes >= LARGE_BYTES && call->arguments[2] & PROT_WRITE;
     struct timing timing = timed(thread, call, is_file ? TALLY_MAP : TALLY_NONE, file, &result);
-    if (is_file && !is_error(result))
-        count_call(thread, TALLY_MAP, file, 0, bytes, timing.time);
+    if ((is_file || is_large) && !is_error(result))
+        count_call(thread, is_file ? TALLY_MAP : TALLY_ALLOCATE, file, 0, bytes, timing.time);
+    if (is_large && thread && !is_error(result))
+        sample_call(call, &local.allocations, TALLY_ALLOCATE, file, timing.start + timing.time, bytes);
     if (is_code && !is_error(result) && thread && !is_restricted)
         patch_modules();
     set_result(call, result);
@@ -291,7 +298,7 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         close_files(thread, call, effect);
         return CALL_MADE;
     case EFFECT_MAP:
-        map_file(thread, call);
+        map(thread, call);
         return CALL_MADE;
     case EFFECT_WAIT:
         wait_for_lock(thread, call, is_waiting(call->arguments[1]));

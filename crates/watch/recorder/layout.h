@@ -137,6 +137,7 @@ enum tally {
     TALLY_CHANGE,
     TALLY_LIST,
     TALLY_JUMP, /* A read, write or seek far from the last one. */
+    TALLY_ALLOCATE,
 };
 
 /* Calls of one kind on one file. */
@@ -198,7 +199,7 @@ struct sample {
     uint32_t generation; /* Of the process. */
     uint32_t unused;
     uint64_t weight; /* Periods on a processor, or calls since the last sample of a call. */
-    uint64_t ticks;  /* In those calls. */
+    uint64_t amount; /* Ticks in those calls; bytes of TALLY_ALLOCATE. */
     uint64_t pc;
     uint64_t sp;
     uint64_t fp;

@@ -34,6 +34,13 @@ struct call {
 };
 
 /* State of a thread. */
+/* Calls since the last sample, their time or bytes, and when the next sample is due. */
+struct unsampled {
+    uint64_t calls;
+    uint64_t amount;
+    uint64_t next;
+};
+
 struct local {
     struct thread *thread;
     /* The innermost call in progress. */
@@ -43,10 +50,8 @@ struct local {
     /* Buffer for the environment of programs to execute. */
     const char **scratch;
     size_t scratch_size;
-    /* Samples of calls: calls and their time since the last one, and when the next one is due. */
-    uint64_t unsampled_calls;
-    uint64_t unsampled_ticks;
-    uint64_t next_sample;
+    struct unsampled calls;
+    struct unsampled allocations;
 };
 
 /* Results of `polyhaul_call`: the call was made, or the program has to make it itself. */
@@ -113,7 +118,8 @@ void take_sampling_signal(void) HIDDEN;
 void start_sampling(void) HIDDEN;
 void stop_sampling(void) HIDDEN;
 void stop_all_sampling(void) HIDDEN;
-void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t start, uint64_t time) HIDDEN;
+void sample_call(struct call *call, struct unsampled *unsampled, enum tally tally, uint32_t file, uint64_t now,
+                 uint64_t amount) HIDDEN;
 long set_signal_mask(struct call *call) HIDDEN;
 long set_sample_handler(struct call *call) HIDDEN;
 void polyhaul_signal_return(void) HIDDEN;

@@ -119,7 +119,7 @@ static void on_timer(int signal, void *information, void *context)
     restore_registers(program);
     sample->weight = 1 + *(const uint32_t *)(const void *)(fields + OVERRUN_AT);
     sample->tally = TALLY_NONE;
-    sample->ticks = 0;
+    sample->amount = 0;
     fill(sample, thread, program);
 }
 
@@ -173,23 +173,24 @@ void stop_all_sampling(void)
     }
 }
 
-void sample_call(struct call *call, enum tally tally, uint32_t file, uint64_t start, uint64_t time)
+/* Samples a call that ends now, if a sample is due. A long call is always sampled itself. */
+void sample_call(struct call *call, struct unsampled *unsampled, enum tally tally, uint32_t file, uint64_t now,
+                 uint64_t amount)
 {
-    local.unsampled_calls++;
-    local.unsampled_ticks += time;
-    /* A long call is always sampled itself. */
-    if (start + time < local.next_sample || record->sample_ns == 0 || is_restricted)
+    unsampled->calls++;
+    unsampled->amount += amount;
+    if (now < unsampled->next || record->sample_ns == 0 || is_restricted)
         return;
-    local.next_sample = start + time + record->sample_ticks;
+    unsampled->next = now + record->sample_ticks;
     struct sample *sample = take_sample();
     if (sample == NULL)
         return;
     uint64_t registers[REGISTERS];
     restore_call(registers, call);
-    sample->weight = local.unsampled_calls;
-    sample->ticks = local.unsampled_ticks;
-    local.unsampled_calls = 0;
-    local.unsampled_ticks = 0;
+    sample->weight = unsampled->calls;
+    sample->amount = unsampled->amount;
+    unsampled->calls = 0;
+    unsampled->amount = 0;
     sample->tally = tally;
     sample->file = file;
     fill(sample, local.thread, registers);

@@ -45,6 +45,17 @@ pub struct NameCalls {
     pub listings: CallTotal,
 }
 
+/// Allocations of at least 1 MiB.
+#[derive(Debug, Default)]
+pub struct Allocations {
+    /// Number of allocations.
+    pub calls: u64,
+    /// Total bytes.
+    pub bytes: u64,
+    /// Callers by stack, with bytes instead of nanoseconds.
+    pub stacks: Stacks,
+}
+
 /// Kind of object that a descriptor refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {

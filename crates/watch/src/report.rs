@@ -4,7 +4,7 @@
 //! Times are summed over threads: two threads reading concurrently count twice the elapsed time.
 
 use crate::cached::Cached;
-use crate::files::{File, Kind, LIMITS, NameCalls, Transfers};
+use crate::files::{Allocations, File, Kind, LIMITS, NameCalls, Transfers};
 use crate::locks::Waits;
 use crate::names::Names;
 use crate::order;
@@ -90,6 +90,8 @@ pub struct Watched {
     pub locks: Option<Locked>,
     /// Calls on names and folders; 0 when tracing.
     pub name_calls: NameCalls,
+    /// Allocations of at least 1 MiB; 0 when tracing.
+    pub allocations: Allocated,
     /// Seconds of all processes on processors.
     pub cpu_seconds: f64,
     /// The part of them in the kernel.
@@ -224,6 +226,29 @@ pub struct Stack {
     pub frames: Vec<String>,
 }
 
+/// Large allocations of memory.
+#[derive(Serialize)]
+pub struct Allocated {
+    /// Number of allocations.
+    pub calls: u64,
+    /// Total bytes.
+    pub bytes: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// Callers by stack, most bytes first.
+    pub stacks: Vec<AllocatedStack>,
+}
+
+/// Allocations with the same stack.
+#[derive(Serialize)]
+pub struct AllocatedStack {
+    /// Number of allocations.
+    pub calls: u64,
+    /// Total bytes.
+    pub bytes: u64,
+    /// Frames, innermost first.
+    pub frames: Vec<String>,
+}
+
 /// Waits for locks.
 #[derive(Serialize)]
 pub struct Locked {
@@ -272,6 +297,7 @@ impl Watched {
         let files = finish(&mut files);
         let others = finish(&mut others);
         let run_seconds = seen.run_ns as f64 / 1e9;
+        let allocations = Allocated::new(&seen, &mut names);
         let locks = locks.then(|| {
             let (waits, time_ns) = seen.locks.total();
             let stacks = if seen.has_stacks { list(&mut names, &seen.locks.stacks()) } else { Vec::new() };
@@ -315,6 +341,7 @@ impl Watched {
             further_others: 0,
             locks,
             name_calls: seen.name_calls,
+            allocations,
             cpu_seconds: cpu_ns as f64 / 1e9,
             kernel_seconds: seen.used.kernel_ns as f64 / 1e9,
             memory_faults: seen.used.memory_faults,
@@ -448,6 +475,20 @@ impl Sum {
             seconds: sum.seconds + row.seconds,
             buffered_seconds: sum.buffered_seconds + row.buffered_seconds,
         })
+    }
+}
+
+impl Allocated {
+    fn new(seen: &Seen, names: &mut Names<'_>) -> Allocated {
+        let Allocations { calls, bytes, stacks } = &seen.allocations;
+        let row = |(stack, calls, bytes): (u32, u64, i64)| AllocatedStack {
+            calls,
+            bytes: bytes.max(0).cast_unsigned(),
+            frames: names.frames(stack),
+        };
+        let listed = if seen.has_stacks { MAX_STACKS } else { 0 };
+        let stacks = stacks.sorted().into_iter().take(listed).map(row).collect();
+        Allocated { calls: *calls, bytes: *bytes, stacks }
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::child::{Child, Departed, Refusal, Work};
 use crate::delay::Delay;
-use crate::files::{Descriptors, Files, NameCalls, WAIT_NS};
+use crate::files::{Allocations, Descriptors, Files, NameCalls, WAIT_NS};
 use crate::filter::{Call, Filter};
 use crate::locks::{Locks, Waits};
 use crate::near::{self, Near};
@@ -136,6 +136,8 @@ pub struct Seen {
     pub name_calls: NameCalls,
     /// Callers of sleeps and waits for events, of the first thread of each process; empty when tracing.
     pub sleeps: Stacks,
+    /// Large allocations of memory; tracing does not count them.
+    pub allocations: Allocations,
     /// Call stacks.
     pub shelf: Shelf,
     /// Whether call stacks were requested. Recorders sample some in any case, for the verdict.

@@ -135,6 +135,8 @@ pub enum WatchVerdict {
         share: f64,
         /// The kind of work that takes most of it, if one does.
         work: Option<KernelWork>,
+        /// Function of the program that allocates most memory, if that work is page faults.
+        caller: Option<String>,
     },
     /// Sleeps and waits for events.
     Asleep {
@@ -210,7 +212,7 @@ pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -
         .or_else(|| lock(&run, &seen.locks, names))
         .or_else(|| disk(&run, &seen.cpu, rows))
         .or_else(|| processes(&run, seen.processes))
-        .or_else(|| kernel(&run, seen, rows))
+        .or_else(|| kernel(&run, seen, rows, names))
         .or_else(|| computing(&run, &seen.cpu, rows, names))
         .or_else(|| asleep(&run, &seen.sleeps, names))
         .unwrap_or(WatchVerdict::Unclear)
@@ -362,7 +364,7 @@ fn processes(run: &Run, processes: u64) -> Option<WatchVerdict> {
     is_cause.then(|| WatchVerdict::Processes { processes: processes - 1, seconds_each, share })
 }
 
-fn kernel(run: &Run, seen: &Seen, rows: &[(Row, &File)]) -> Option<WatchVerdict> {
+fn kernel(run: &Run, seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
     let cpu_ns = seen.used.cpu_ns.max(1);
     let share = (seen.used.kernel_ns as f64 / cpu_ns as f64).min(1.0);
     if run.cpu_seconds < MIN_COMPUTING * run.active_seconds || share < MIN_KERNEL_SHARE {
@@ -376,7 +378,10 @@ fn kernel(run: &Run, seen: &Seen, rows: &[(Row, &File)]) -> Option<WatchVerdict>
         work.push(KernelWork { kind: KernelWorkKind::PageFaults, count: faults, bytes: 0, seconds: others });
     }
     let longest = work.into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    Some(WatchVerdict::Kernel { share, work: longest.filter(|work| work.seconds >= MIN_WORK_SHARE * kernel_seconds) })
+    let work = longest.filter(|work| work.seconds >= MIN_WORK_SHARE * kernel_seconds);
+    let allocates = work.is_some_and(|work| work.kind == KernelWorkKind::PageFaults);
+    let frames = if allocates { heaviest(&seen.allocations.stacks, names.shelf()) } else { Vec::new() };
+    Some(WatchVerdict::Kernel { share, work, caller: caller(&frames, names) })
 }
 
 /// The calls that were counted, by kind.

@@ -616,6 +616,22 @@ static int case_jumps(void)
     return 0;
 }
 
+/* Allocates memory in large pieces, and reserves more. */
+static int case_memory(void)
+{
+    size_t bytes = 2 << 20;
+    for (int count = 0; count < 5; count++) {
+        char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        check(memory != MAP_FAILED, "mmap");
+        memory[count] = 1;
+    }
+    /* The command has to see where the code is. */
+    usleep(100000);
+    check(mmap(NULL, 1ul << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED, "mmap");
+    printf("memory\n");
+    return 0;
+}
+
 static int case_crash(void)
 {
     char byte;
@@ -636,7 +652,7 @@ int main(int count, char **arguments)
         {"coroutine", case_coroutine}, {"alternate", case_alternate}, {"threads", case_threads}, {"many", case_many},
         {"daemon", case_daemon}, {"crash", case_crash}, {"sleeps", case_sleeps}, {"handlers", case_handlers},
         {"detached", case_detached}, {"outlived", case_outlived}, {"restarted", case_restarted},
-        {"phases", case_phases}, {"uring", case_uring}, {"names", case_names}, {"jumps", case_jumps},
+        {"phases", case_phases}, {"uring", case_uring}, {"names", case_names}, {"jumps", case_jumps}, {"memory", case_memory},
     };
     if (strcmp(name, "relay") == 0)
         return case_relay(arguments[0], count > 2 ? atoi(arguments[2]) : 100);

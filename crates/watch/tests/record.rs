@@ -179,6 +179,16 @@ fn far_reads_are_told_from_near_ones() {
 }
 
 #[test]
+fn large_allocations_are_counted() {
+    let Some(seen) = record("memory") else { return };
+    let allocations = &seen.allocations;
+    assert_eq!((allocations.calls, allocations.bytes), (5, 10 << 20));
+    let stacks = allocations.stacks.sorted();
+    let frames = seen.shelf.frames(stacks[0].0);
+    assert!(stacks[0].2 > 0 && frames.len() > 1, "{stacks:?} {frames:?}");
+}
+
+#[test]
 fn a_thousand_threads_are_recorded() {
     record("threads");
 }

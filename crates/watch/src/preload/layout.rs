@@ -42,6 +42,7 @@ pub(super) mod tally {
     pub(in crate::preload) const CHANGE: u32 = 11;
     pub(in crate::preload) const LIST: u32 = 12;
     pub(in crate::preload) const JUMP: u32 = 13;
+    pub(in crate::preload) const ALLOCATE: u32 = 14;
 }
 
 /// Options of a record.
@@ -151,7 +152,7 @@ pub(super) struct SampleSlot {
     pub(super) generation: AtomicU32,
     unused: AtomicU32,
     pub(super) weight: AtomicU64,
-    pub(super) ticks: AtomicU64,
+    pub(super) amount: AtomicU64,
     pub(super) pc: AtomicU64,
     pub(super) sp: AtomicU64,
     pub(super) fp: AtomicU64,

@@ -153,7 +153,7 @@ impl RecordSession<'_> {
     }
 
     fn finish(self, status: ExitStatus, run_ns: u64) -> Seen {
-        let RecordTotals { files, locks, name_calls, sleeps, unrecorded, shelf, cpu, shared } =
+        let RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, shelf, cpu, shared } =
             self.record.finish(self.samples);
         let end = match (status.code(), status.signal()) {
             (Some(code), _) => End::Code(code),
@@ -167,6 +167,7 @@ impl RecordSession<'_> {
             locks,
             name_calls,
             sleeps,
+            allocations,
             shelf,
             cpu,
             processes: shared.processes.load(Relaxed),

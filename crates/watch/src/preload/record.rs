@@ -9,7 +9,7 @@ use super::layout::{
     SampleSlot, TAKEN, ThreadSlot, tally,
 };
 use super::samples::StackSamples;
-use crate::files::{CallTotal, File, Files, Kind, LIMITS, NameCalls, Transfers, WAIT_NS};
+use crate::files::{Allocations, CallTotal, File, Files, Kind, LIMITS, NameCalls, Transfers, WAIT_NS};
 use crate::locks::{Locks, Waits};
 use crate::stacks::{Shelf, Stacks};
 use crate::system::{self, Shared};
@@ -38,6 +38,7 @@ pub(super) struct SharedRecord {
     files: Files,
     locks: Locks,
     name_calls: NameCalls,
+    allocations: Allocations,
     /// Programs that were executed without a recorder, by name.
     unrecorded: BTreeMap<String, u64>,
     /// Scheduling delay by thread.
@@ -50,6 +51,7 @@ pub(super) struct RecordTotals {
     pub(super) locks: Locks,
     pub(super) name_calls: NameCalls,
     pub(super) sleeps: Stacks,
+    pub(super) allocations: Allocations,
     pub(super) unrecorded: Vec<(String, u64)>,
     pub(super) shelf: Shelf,
     pub(super) cpu: CpuTime,
@@ -71,6 +73,7 @@ impl SharedRecord {
             files: Files::new(has_all),
             locks: Locks::default(),
             name_calls: NameCalls::default(),
+            allocations: Allocations::default(),
             unrecorded: BTreeMap::new(),
             delays: HashMap::new(),
         };
@@ -206,6 +209,11 @@ impl SharedRecord {
             total.seconds += transfers.time_ns as f64 / 1e9;
             return;
         }
+        if tally == tally::ALLOCATE {
+            self.allocations.calls += transfers.calls;
+            self.allocations.bytes += transfers.bytes;
+            return;
+        }
         let (kind, name) = self.file(file);
         if tally == tally::UNRECORDED {
             *self.unrecorded.entry(name).or_default() += transfers.calls;
@@ -264,7 +272,8 @@ impl SharedRecord {
 
     /// Reads everything that is left.
     pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
-        let StackSamples { shelf, mut cpu, files, waits, sleeps, .. } = samples;
+        let StackSamples { shelf, mut cpu, files, waits, sleeps, allocations, .. } = samples;
+        self.allocations.stacks = allocations;
         self.locks.stacks = waits;
         let processes: Vec<usize> = (0..MAX_PROCESSES).collect();
         self.collect_threads(&processes);
@@ -277,8 +286,8 @@ impl SharedRecord {
         self.add_stacks(files);
         cpu.delays = self.delays;
         let unrecorded = self.unrecorded.into_iter().collect();
-        let SharedRecord { files, locks, name_calls, shared, .. } = self;
-        RecordTotals { files, locks, name_calls, sleeps, unrecorded, shelf, cpu, shared }
+        let SharedRecord { files, locks, name_calls, allocations, shared, .. } = self;
+        RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, shelf, cpu, shared }
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct StackSamples {
     pub(super) waits: HashMap<pid_t, Stacks>,
     /// Of first threads that sleep or wait for events.
     pub(super) sleeps: Stacks,
+    /// Of large allocations; bytes instead of nanoseconds.
+    pub(super) allocations: Stacks,
     /// Modules by process and number of the program in it.
     spaces: HashMap<(pid_t, u32), Space>,
 }
@@ -36,7 +38,8 @@ impl StackSamples {
             let tally = slot.tally.load(Relaxed);
             let stack = self.unwind(slot);
             let weight = slot.weight.load(Relaxed);
-            let time_ns = record.nanoseconds(slot.ticks.load(Relaxed));
+            let amount = slot.amount.load(Relaxed);
+            let time_ns = record.nanoseconds(amount);
             let file = slot.file.load(Relaxed);
             match tally {
                 0 => self.add_cpu(slot.thread.load(Relaxed) as pid_t, stack, weight),
@@ -48,6 +51,7 @@ impl StackSamples {
                     self.sleeps.add_several(stack, weight, time_ns);
                 }
                 tally::SLEEP => {}
+                tally::ALLOCATE => self.allocations.add_several(stack, weight, amount.cast_signed()),
                 _ => self.files.entry(file).or_default().add_several(stack, weight, time_ns),
             }
             slot.process.store(0, Relaxed);

@@ -5,7 +5,7 @@ use crate::watch::best::BestTime;
 use crate::watch::verdict;
 use polyhaul::report::Ceilings;
 use polyhaul_watch::files::NameCalls;
-use polyhaul_watch::report::{Locked, Moved, Row, Size, Stack, Sum, Watched};
+use polyhaul_watch::report::{Allocated, AllocatedStack, Locked, Moved, Row, Size, Stack, Sum, Watched};
 use polyhaul_watch::trace::Recorder;
 use std::fmt::Write;
 
@@ -49,6 +49,21 @@ pub fn text(watched: &Watched, ceilings: Option<&Ceilings>) -> String {
     text.push_str(&others(watched));
     if let Some(locks) = watched.locks.as_ref().filter(|locks| locks.waits > 0 || locks.seconds > 0.0) {
         text.push_str(&waits(locks));
+    }
+    text + &allocations(&watched.allocations)
+}
+
+/// Large allocations, and who makes them.
+fn allocations(allocated: &Allocated) -> String {
+    if allocated.calls == 0 {
+        return String::new();
+    }
+    let calls = human::plural(allocated.calls, "allocation");
+    let mut text = format!("\nmemory: {calls} of at least 1 MiB, {} in total\n", human::bytes(allocated.bytes));
+    for AllocatedStack { calls, bytes, frames } in allocated.stacks.iter().take(MAX_STACKS) {
+        let calls = human::plural(*calls, "allocation");
+        let _ = writeln!(text, "    {calls}, {}, from", human::bytes(*bytes));
+        frames.iter().take(MAX_FRAMES).for_each(|frame| text.push_str(&format!("      {}\n", human::safe(frame))));
     }
     text
 }

@@ -60,8 +60,8 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             human::count(*processes),
             human::seconds(*seconds_each)
         ),
-        WatchVerdict::Kernel { share, work } => {
-            let work = work.as_ref().map(kernel_work).unwrap_or_default();
+        WatchVerdict::Kernel { share, work, caller } => {
+            let work = work.as_ref().map(|work| kernel_work(work, caller.as_deref())).unwrap_or_default();
             format!("{} of the CPU time in the kernel{work}", percent(*share))
         }
         WatchVerdict::Asleep { function, caller, share } => {
@@ -88,7 +88,7 @@ fn disk_advice(rate: f64, ceiling: f64) -> [String; 2] {
 }
 
 /// What the kernel did most, and what would help: `: 20,000 opens take 0.31 s; fewer, larger files would help`.
-fn kernel_work(work: &KernelWork) -> String {
+fn kernel_work(work: &KernelWork, caller: Option<&str>) -> String {
     const NAMES: &str = "; fewer, larger files would help";
     let count = work.count;
     let [what, advice] = match work.kind {
@@ -102,7 +102,8 @@ fn kernel_work(work: &KernelWork) -> String {
         KernelWorkKind::PageFaults => [human::plural(count, "page fault"), "; reusing memory would help".into()],
     };
     let take = if count == 1 { "takes" } else { "take" };
-    format!(": {what} {take} {}{advice}", human::seconds(work.seconds))
+    let caller = caller.map_or_else(String::new, |caller| format!("; {} allocates most memory", human::safe(caller)));
+    format!(": {what} {take} {}{caller}{advice}", human::seconds(work.seconds))
 }
 
 fn transfers(work: &KernelWork, word: &str) -> String {
@@ -185,7 +186,7 @@ mod tests {
         let expected = "90% of the time in 1,000 short processes, which take 2.0 ms of CPU time each; fewer processes \
                         would help";
         assert_eq!(sentence(&processes, None), expected);
-        let kernel = |work| sentence(&WatchVerdict::Kernel { share: 0.9, work }, None);
+        let kernel = |work| sentence(&WatchVerdict::Kernel { share: 0.9, work, caller: None }, None);
         assert_eq!(kernel(None), "90% of the CPU time in the kernel");
         let opens = KernelWork { kind: KernelWorkKind::Opens, count: 20_000, bytes: 0, seconds: 0.3 };
         let expected = "90% of the CPU time in the kernel: 20,000 opens take 0.30 s; fewer, larger files would help";

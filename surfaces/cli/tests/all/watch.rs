@@ -5,6 +5,7 @@
 
 use crate::common::{Folder, SOUND, command, run};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
@@ -125,6 +126,52 @@ fn children_of_others_are_not_waited_for() {
 }
 
 /// One thread waits for another that starts later, while the others read all the time.
+/// What a report says about each file in the working folder: opens, reads, writes, syncs and mappings. Libraries are
+/// loaded before a recorder can count.
+fn counts(report: &Value) -> BTreeMap<String, [u64; 7]> {
+    let rows = report["files"].as_array().unwrap().iter();
+    let rows = rows.filter(|row| !row["file"].as_str().unwrap().starts_with('/'));
+    let paths = ["/opens", "/reads/calls", "/reads/bytes", "/writes/calls", "/writes/bytes", "/syncs", "/maps"];
+    rows.map(|row| {
+        let counts = paths.map(|path| row.pointer(path).unwrap().as_u64().unwrap());
+        (row["file"].as_str().unwrap().to_owned(), counts)
+    })
+    .collect()
+}
+
+/// Stops and replaced instructions are independent ways to see the calls.
+#[test]
+fn both_recorders_count_the_same() {
+    if recorders().len() < 2 {
+        return;
+    }
+    let folder = Folder::new("watch-both");
+    let lines: String = (0..20_000).map(|line| format!("{} {line}\n", line * 7919 % 20_011)).collect();
+    folder.file("lines.txt", &lines);
+    let scripts = [
+        "sort -n lines.txt -o sorted.txt && cp sorted.txt copy.txt && cmp sorted.txt copy.txt",
+        "gzip -k lines.txt && gunzip -c lines.txt.gz > again.txt && tail -c 5 again.txt",
+        "dd if=lines.txt of=small.bin bs=7 count=999 conv=fsync 2> /dev/null && wc small.bin",
+        "while read first rest; do echo $first; done < sorted.txt > first.txt; head -n 3 first.txt",
+        "mkdir d && for n in 1 2 3; do grep $n lines.txt > d/$n; done; cat d/* > all.txt; rm -r d",
+    ];
+    for script in scripts {
+        let run = |recorder: &str| {
+            let report = folder.path("report.json");
+            let mut watching = command();
+            watching.args(["watch", "--json", "-o", &report, "--recorder", recorder, "--", "sh", "-c", script]);
+            let output = watching.current_dir(folder.path("")).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            let value: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+            for made in ["lines.txt.gz", "again.txt"] {
+                let _ = std::fs::remove_file(folder.path(made));
+            }
+            (output.stdout, counts(&value))
+        };
+        assert_eq!(run("preload"), run("trace"), "{script}");
+    }
+}
+
 #[test]
 fn every_thread_has_its_turn() {
     if !has_python() {
