@@ -25,6 +25,13 @@ static int is_waiting(long operation)
     }
 }
 
+/* Operations of futex(2) that wake threads: FUTEX_WAKE, FUTEX_WAKE_OP, FUTEX_WAKE_BITSET. */
+static int is_waking(long operation)
+{
+    long number = operation & 0x7F;
+    return number == 1 || number == 5 || number == 10;
+}
+
 static void set_result(struct call *call, long result)
 {
 #if defined(__x86_64__)
@@ -182,11 +189,13 @@ static void close_files(struct thread *thread, struct call *call, enum effect ef
     set_result(call, result);
 }
 
-static void wait_for_lock(struct thread *thread, struct call *call, int is_wait)
+static void use_lock(struct thread *thread, struct call *call, int is_wait)
 {
     long result;
     if (!is_wait || thread == NULL) {
         result = make(call);
+        if (thread && result > 0 && is_waking(call->arguments[1]))
+            sample_call(call, &local.wakes, TALLY_WAKE, UNKNOWN_FILE, ticks(), 0);
     } else {
         struct timing timing = timed(thread, call, TALLY_WAIT, 0, &result);
         thread->waits++;
@@ -301,10 +310,10 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         map(thread, call);
         return CALL_MADE;
     case EFFECT_WAIT:
-        wait_for_lock(thread, call, is_waiting(call->arguments[1]));
+        use_lock(thread, call, is_waiting(call->arguments[1]));
         return CALL_MADE;
     case EFFECT_WAIT_SEVERAL:
-        wait_for_lock(thread, call, 1);
+        use_lock(thread, call, 1);
         return CALL_MADE;
     case EFFECT_FORK:
         fork_process(call);

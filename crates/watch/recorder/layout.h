@@ -138,6 +138,7 @@ enum tally {
     TALLY_LIST,
     TALLY_JUMP, /* A read, write or seek far from the last one. */
     TALLY_ALLOCATE,
+    TALLY_WAKE, /* A release of something that threads wait for. */
 };
 
 /* Calls of one kind on one file. */

@@ -52,6 +52,7 @@ struct local {
     size_t scratch_size;
     struct unsampled calls;
     struct unsampled allocations;
+    struct unsampled wakes;
 };
 
 /* Results of `polyhaul_call`: the call was made, or the program has to make it itself. */

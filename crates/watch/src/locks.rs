@@ -47,6 +47,8 @@ pub struct Locks {
     others: Waits,
     /// Callers by thread, by stack.
     pub stacks: HashMap<pid_t, Stacks>,
+    /// Callers that ended waits of other threads, by thread, by stack, without times.
+    pub wakes: HashMap<pid_t, Stacks>,
 }
 
 impl Locks {

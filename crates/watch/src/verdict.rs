@@ -97,6 +97,10 @@ pub enum WatchVerdict {
         function: String,
         /// Part of the run for which they wait, on average.
         share: f64,
+        /// Function of the program that releases it most often.
+        holder: Option<String>,
+        /// Number of threads that release it in this function.
+        holding_threads: u64,
     },
     /// Waits for a disk.
     Disk {
@@ -322,8 +326,41 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
     }
     let share = waited_ns as f64 / 1e9 / (run.seconds * waiting_threads.max(1) as f64);
     let (function, _) = times.into_iter().max_by_key(|(_, time_ns)| *time_ns)?;
-    let verdict = WatchVerdict::Lock { waiting_threads, threads: run.threads, function, share: share.min(1.0) };
+    let (holder, holding_threads) = holder(locks, names);
+    let threads = run.threads;
+    let share = share.min(1.0);
+    let verdict = WatchVerdict::Lock { waiting_threads, threads, function, share, holder, holding_threads };
     (waiting_threads > 1).then_some(verdict)
+}
+
+/// The function of the program that releases locks most often while others wait, and the number of its threads.
+fn holder(locks: &Locks, names: &mut Names<'_>) -> (Option<String>, u64) {
+    let mut releases: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for stacks in locks.wakes.values() {
+        let mut in_thread: BTreeMap<String, u64> = BTreeMap::new();
+        for (stack, calls, _) in stacks.sorted() {
+            let frames = names.shelf().frames(stack).to_vec();
+            let functions = frames.iter().filter_map(|frame| names.function(*frame));
+            let functions: Vec<String> = functions.map(|(name, _)| name).collect();
+            if let Some(caller) = is_release(&functions).then(|| caller(&frames, names)).flatten() {
+                *in_thread.entry(caller).or_default() += calls;
+            }
+        }
+        for (function, calls) in in_thread {
+            let (all_calls, threads) = releases.entry(function).or_default();
+            *all_calls += calls;
+            *threads += 1;
+        }
+    }
+    let holder = releases.into_iter().max_by_key(|(_, (calls, _))| *calls);
+    holder.map_or((None, 0), |(function, (_, threads))| (Some(function), threads))
+}
+
+/// Whether a stack that ends a wait releases a lock, rather than signaling a condition or ending a thread.
+fn is_release(functions: &[String]) -> bool {
+    let has = |function: &String, parts: &[&str]| parts.iter().any(|part| function.contains(part));
+    let is_lock = |function: &String| function.contains("unlock") || ALLOCATORS.contains(&function.as_str());
+    functions.iter().any(is_lock) && !functions.iter().any(|function| has(function, &OTHER_WAITS))
 }
 
 /// The function of a stack, innermost first, that waits for a lock.
@@ -617,6 +654,13 @@ mod tests {
 
     fn functions(names: &[&str]) -> Vec<String> {
         names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn releases_of_locks_are_told_from_other_wakes() {
+        let is_release = |names: &[&str]| is_release(&functions(names));
+        assert!(is_release(&["pthread_mutex_unlock", "work"]) && is_release(&["free", "work"]));
+        assert!(!is_release(&["pthread_cond_signal", "work"]) && !is_release(&["start_thread"]));
     }
 
     #[test]

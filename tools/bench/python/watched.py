@@ -1,16 +1,18 @@
 """Watching real programs: `watched.py POLYHAUL FOLDER [ROUNDS]` (Linux).
 
-POLYHAUL is the command. Makes files in FOLDER, and runs each program alone, with `polyhaul watch`, with `strace -f -c` and with `perf
-record`, in turns. A tool that takes over a minute is stopped. Prints two tables. The first has the first line of the report, the seconds alone, the seconds with each tool divided
-by them (minima of ROUNDS, 5), and whether the program wrote the same bytes. The second has the number of reads and writes of files,
-with their bytes, as `strace` and `polyhaul watch` count them in separate runs; both without the shared libraries that the dynamic linker
-loads before any program runs. Programs and tools that are missing are left out.
+POLYHAUL is the command. Makes files in FOLDER, and runs each program alone, with `polyhaul watch`, `strace -f -c`, `perf
+record` and `ltrace -f -c`, in turns. A tool that takes over MAX_SECONDS is stopped. Prints two tables. The first has the
+first line of the report, the seconds alone, the seconds with each tool divided by them (minima of ROUNDS, 5), and whether
+the program wrote the same bytes. The second has the number of reads and writes of files, with their bytes, as `strace`
+and `polyhaul watch` count them in separate runs; both without the shared libraries that the dynamic linker loads before
+any program runs. Programs and tools that are missing are left out.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -21,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 #: A tool that takes longer is stopped.
-MAX_SECONDS = 60
+MAX_SECONDS = 15
 #: What `strace` shows for the second table.
 MOVES = "read,pread64,readv,preadv,preadv2,write,pwrite64,writev,pwritev,sendfile,copy_file_range"
 EXAMPLES = Path(__file__).parents[3] / "examples" / "slow"
@@ -56,6 +58,22 @@ int main(int count, char **arguments) {
     unsigned long sum = 0;
     for (long index = 0; index < status.st_size; index++) sum += bytes[index];
     printf("%lu\\n", sum);
+    return count != 2;
+}
+"""
+BLOCKS = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int count, char **arguments) {
+    static char block[65536];
+    long bytes = 0, got;
+    for (int turn = 0; turn < 4; turn++) {
+        int file = open(arguments[1], O_RDONLY);
+        while ((got = read(file, block, sizeof(block))) > 0) bytes += got;
+        close(file);
+    }
+    printf("%ld\\n", bytes);
     return count != 2;
 }
 """
@@ -103,6 +121,7 @@ def prepare(folder: Path) -> None:
         compile_source(folder, name, (EXAMPLES / f"{name}.c").read_text(), ["cc", "-O2", "-g", "-pthread"])
     compile_source(folder, "reader", READER, ["g++", "-O2"])
     compile_source(folder, "mapper", MAPPER, ["cc", "-O2"])
+    compile_source(folder, "blocks", BLOCKS, ["cc", "-O2"])
     subprocess.run([folder / "exporter", "mesh.obj", "1000000"], cwd=folder, check=True)
     subprocess.run([folder / "importer", "--make", "part.tga"], cwd=folder, check=True)
     (folder / "large").write_bytes((folder / "mesh.obj").read_bytes() * 16)
@@ -131,6 +150,7 @@ def programs() -> Iterator[Program]:
     yield Program("compiling C++", ["g++", "-O2", "-c", "reader.cpp", "-o", "reader.o"], "reader.o")
     yield Program("SQLite, 100,000 rows", [sys.executable, "-c", ROWS])
     yield Program("mapping 512 MB", ["./mapper", "large"])
+    yield Program("reading 2 GB in 64 KiB", ["./blocks", "large"])
 
 
 def digest(folder: Path, program: Program, output: bytes) -> str:
@@ -146,6 +166,9 @@ def timed(folder: Path, program: Program, tool: list[str]) -> tuple[float, str]:
         ran = subprocess.run([*tool, *program.command], cwd=folder, capture_output=True, check=True, timeout=MAX_SECONDS)
     except subprocess.TimeoutExpired:
         return float("inf"), ""
+    except subprocess.CalledProcessError:
+        # `ltrace` breaks some programs.
+        return float("nan"), ""
     return time.perf_counter() - start, digest(folder, program, ran.stdout)
 
 
@@ -214,6 +237,8 @@ def can_run(folder: Path, program: Program) -> bool:
 
 def shown(ratio: float, alone: float) -> str:
     """A tool's time divided by the time alone."""
+    if math.isnan(ratio):
+        return "fails"
     return f"{ratio:.2f}" if ratio < float("inf") else f"> {MAX_SECONDS / alone:.0f}"
 
 
@@ -227,6 +252,7 @@ def main() -> None:
         "watch": [polyhaul, "watch", "-o", "report.txt", "--"],
         "strace": ["strace", "-f", "-c", "-o", "strace.txt"],
         "perf": ["perf", "record", "-q", "-e", "cpu-clock", "-g", "-o", "perf.data", "--"],
+        "ltrace": ["ltrace", "-f", "-c", "-o", "ltrace.txt"],
     }
     tools = {name: tool for name, tool in tools.items() if shutil.which(tool[0])}
     print(f"| program | first line | alone | {' | '.join(tools)} | same bytes |")

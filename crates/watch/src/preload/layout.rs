@@ -43,6 +43,7 @@ pub(super) mod tally {
     pub(in crate::preload) const LIST: u32 = 12;
     pub(in crate::preload) const JUMP: u32 = 13;
     pub(in crate::preload) const ALLOCATE: u32 = 14;
+    pub(in crate::preload) const WAKE: u32 = 15;
 }
 
 /// Options of a record.

@@ -272,7 +272,8 @@ impl SharedRecord {
 
     /// Reads everything that is left.
     pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
-        let StackSamples { shelf, mut cpu, files, waits, sleeps, allocations, .. } = samples;
+        let StackSamples { shelf, mut cpu, files, waits, wakes, sleeps, allocations, .. } = samples;
+        self.locks.wakes = wakes;
         self.allocations.stacks = allocations;
         self.locks.stacks = waits;
         let processes: Vec<usize> = (0..MAX_PROCESSES).collect();

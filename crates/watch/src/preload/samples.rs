@@ -22,6 +22,8 @@ pub(super) struct StackSamples {
     /// By index of the file.
     pub(super) files: HashMap<u32, Stacks>,
     pub(super) waits: HashMap<pid_t, Stacks>,
+    /// Of threads that end the waits of others.
+    pub(super) wakes: HashMap<pid_t, Stacks>,
     /// Of first threads that sleep or wait for events.
     pub(super) sleeps: Stacks,
     /// Of large allocations; bytes instead of nanoseconds.
@@ -46,6 +48,10 @@ impl StackSamples {
                 tally::WAIT => {
                     let waits = self.waits.entry(slot.thread.load(Relaxed) as pid_t).or_default();
                     waits.add_several(stack, weight, time_ns);
+                }
+                tally::WAKE => {
+                    let wakes = self.wakes.entry(slot.thread.load(Relaxed) as pid_t).or_default();
+                    wakes.add_several(stack, weight, 0);
                 }
                 tally::SLEEP if slot.thread.load(Relaxed) == slot.process.load(Relaxed) => {
                     self.sleeps.add_several(stack, weight, time_ns);

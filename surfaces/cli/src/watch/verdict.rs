@@ -26,11 +26,14 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             let _ = write!(text, "{doing} 64 KiB at a time would save {saved} of {}", human::seconds(*of_seconds));
             text + &called_from(caller.as_deref())
         }
-        WatchVerdict::Lock { waiting_threads, threads, function, share } => {
+        WatchVerdict::Lock { waiting_threads, threads, function, share, holder, holding_threads } => {
             let waiting = human::count(*waiting_threads);
             let of = human::plural(*threads, "thread");
             let function = human::safe(function);
-            format!("{waiting} of {of} wait for a lock in {function}, {} of the time", percent(*share))
+            let holder = holder.as_ref().map_or_else(String::new, |holder| {
+                format!("; held by {} in {}", human::safe(holder), human::plural(*holding_threads, "thread"))
+            });
+            format!("{waiting} of {of} wait for a lock in {function}, {} of the time{holder}", percent(*share))
         }
         WatchVerdict::Disk { is_writing, bytes, seconds, share } => {
             let word = if *is_writing { "writing" } else { "reading" };
@@ -154,8 +157,20 @@ mod tests {
         let expected = "400,000 reads of 3 bytes of part.tga: reading 64 KiB at a time would save 9.40 s of 9.80 s; \
                         called from load_tga";
         assert_eq!(sentence(&small, None), expected);
-        let lock = WatchVerdict::Lock { waiting_threads: 31, threads: 32, function: "free".into(), share: 0.74 };
-        assert_eq!(sentence(&lock, None), "31 of 32 threads wait for a lock in free, 74% of the time");
+        let lock = |holder: Option<&str>| {
+            let lock = WatchVerdict::Lock {
+                waiting_threads: 31,
+                threads: 32,
+                function: "free".into(),
+                share: 0.74,
+                holder: holder.map(String::from),
+                holding_threads: 1,
+            };
+            sentence(&lock, None)
+        };
+        let expected = "31 of 32 threads wait for a lock in free, 74% of the time";
+        assert_eq!(lock(None), expected);
+        assert_eq!(lock(Some("load")), format!("{expected}; held by load in 1 thread"));
         let disk = WatchVerdict::Disk { is_writing: false, bytes: 2_000_000_000, seconds: 8.0, share: 0.8 };
         let words = "80% of the time waiting for files: reading 2.0 GB takes 8.00 s (250.0 MB/s";
         let line = |cold_read: f64| {
