@@ -22,6 +22,9 @@ const MAX_STACKS: usize = 32;
 /// A file is slow if buffering would save more than this, and more than half of the time of its reads and writes.
 const WORTH_SECONDS: f64 = 0.000_5;
 
+/// Calls with fewer bytes than this on average are small.
+const SMALL_BYTES: u64 = 32 << 10;
+
 /// A file that was only opened is shown if its opens took at least this long.
 const SLOW_OPEN_SECONDS: f64 = 0.000_1;
 
@@ -442,7 +445,8 @@ impl Row {
     /// Whether buffering is worthwhile.
     pub fn is_slow(&self) -> bool {
         let saved = self.saved_seconds();
-        saved > WORTH_SECONDS && saved > 0.5 * self.moving_seconds()
+        let are_small = self.reads.bytes + self.writes.bytes < SMALL_BYTES * (self.reads.calls + self.writes.calls);
+        are_small && saved > WORTH_SECONDS && saved > 0.5 * self.moving_seconds()
     }
 }
 

@@ -52,7 +52,9 @@ impl<'a> Memory<'a> {
             return Some(bytes);
         }
         // Reads more than N bytes: later values are often close, and every read is a system call.
-        self.piece.resize(PIECE_BYTES, 0);
+        if self.piece.is_empty() {
+            self.piece = vec![0; PIECE_BYTES];
+        }
         self.count = system::memory(self.process, address, &mut self.piece);
         self.base = address;
         self.kept(address)

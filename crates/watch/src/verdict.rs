@@ -39,9 +39,8 @@ const MIN_KERNEL_SHARE: f64 = 0.5;
 /// One kind of work in the kernel is named if it takes at least this part of its time.
 const MIN_WORK_SHARE: f64 = 0.3;
 
-/// A page fault takes at most this many seconds: to clear a page takes less than a microsecond, but large pages and
-/// virtual machines take longer.
-const MAX_FAULT_SECONDS: f64 = 1e-5;
+/// A page fault takes at most this many seconds on average, as in virtual machines.
+const MAX_FAULT_SECONDS: f64 = 3e-6;
 
 /// Short processes are named if there are at least this many after the first one, and none uses more than this many
 /// seconds of CPU time on average: mostly to start.
@@ -583,6 +582,14 @@ mod tests {
     }
 
     #[test]
+    fn large_calls_are_never_small() {
+        let mut seen = seen();
+        let file = seen.files.plain_file("a").unwrap();
+        (0..1000).for_each(|_| file.add(Call::Read, Some(1 << 16), 0, 8_000_000));
+        assert!(!matches!(verdict(seen), WatchVerdict::SmallCalls { .. }));
+    }
+
+    #[test]
     fn waits_for_files_are_those_without_a_processor() {
         let read = |cpu_ns| {
             let mut seen = seen();
@@ -621,7 +628,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(work(in_kernel(6_000_000_000, 0)), Some((KernelWorkKind::Lookups, 100_000)));
-        assert_eq!(work(in_kernel(9_000_000_000, 1_000_000)), Some((KernelWorkKind::PageFaults, 1_000_000)));
+        assert_eq!(work(in_kernel(9_000_000_000, 3_000_000)), Some((KernelWorkKind::PageFaults, 3_000_000)));
         let mut unknown = in_kernel(9_000_000_000, 10);
         unknown.name_calls.lookups.seconds = 2.0;
         assert_eq!(work(unknown), None);
