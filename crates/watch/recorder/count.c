@@ -31,10 +31,13 @@ static void add_size(struct count *count, uint64_t bytes, uint32_t calls)
     rarest->bytes = bytes;
 }
 
+/* Counts of one file are neighbors, since each new page takes as long as many calls. */
+#define NEIGHBORS 8
+
 /* The common count of a file and kind; NULL if there is no room. */
 static struct count *common_count(uint32_t file, enum tally tally)
 {
-    uint32_t start = (file * 8 + tally) * 2654435761u;
+    uint32_t start = (file * 2654435761u >> 16) * NEIGHBORS + tally % NEIGHBORS;
     for (uint32_t tried = 0; tried < 64; tried++) {
         struct count *count = &record->counts[(start + tried) % MAX_COUNTS];
         uint32_t state = __atomic_load_n(&count->state, __ATOMIC_ACQUIRE);
