@@ -93,7 +93,8 @@ fn readable(name: &str) -> String {
     if let Ok(demangled) = rustc_demangle::try_demangle(name) {
         return format!("{demangled:#}");
     }
-    let symbol = cpp_demangle::Symbol::new(name).ok();
+    // Without this prefix, a name is C: the demangler takes `w` for the code of a type.
+    let symbol = name.starts_with("_Z").then(|| cpp_demangle::Symbol::new(name).ok()).flatten();
     let options = cpp_demangle::DemangleOptions::new().no_params().no_return_type();
     symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok()).unwrap_or_else(|| name.to_owned())
 }
@@ -116,7 +117,7 @@ mod tests {
     #[cfg(feature = "demangle")]
     #[test]
     fn names_are_readable() {
-        let names = ["fread", "_ZN7Texture4loadERKSsi", "_ZN3std2io4Read9read_byte17h0123456789abcdefE", "_Zx"];
-        assert_eq!(names.map(readable), ["fread", "Texture::load", "std::io::Read::read_byte", "_Zx"]);
+        let names = ["w", "_ZN7Texture4loadERKSsi", "_ZN3std2io4Read9read_byte17h0123456789abcdefE", "_Zx"];
+        assert_eq!(names.map(readable), ["w", "Texture::load", "std::io::Read::read_byte", "_Zx"]);
     }
 }

@@ -291,7 +291,7 @@ impl Watched {
             seen.files.list().iter().map(|file| (row(file), file)).partition(|(row, _)| is_listed(row.kind));
         let total = Sum::from_rows(files.iter().map(|(row, _)| row));
         let file_count = files.len() as u64;
-        let verdict = verdict::judge(&seen, &files, &mut names);
+        let verdict = verdict::judge(&seen, [&files, &others], &mut names);
         let mut finish = |rows: &mut Vec<(Row, &File)>| -> Vec<Row> {
             order::sort(rows, |(left, _), (right, _)| worse(left, right));
             let mut stacks = |file: &File| if seen.has_stacks { list(&mut names, &file.stacks) } else { Vec::new() };

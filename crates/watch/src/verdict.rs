@@ -3,10 +3,10 @@
 //! Judges from sums alone: times of calls, samples of stacks, waits. The rules are plain thresholds, listed below, so
 //! that a reader of the report can check them. `report` has the tables; the command words the sentence.
 
-use crate::files::{CallTotal, File};
+use crate::files::{CallTotal, File, Kind};
 use crate::locks::Locks;
 use crate::names::Names;
-use crate::report::Row;
+use crate::report::{Moved, Row};
 use crate::stacks::{Frame, Shelf, Stacks};
 use crate::trace::{CpuTime, Seen};
 use serde::Serialize;
@@ -202,8 +202,8 @@ pub enum KernelWorkKind {
     PageFaults,
 }
 
-/// Judges a run, given its regular files.
-pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -> WatchVerdict {
+/// Judges a run, given its regular files, and pipes and other objects.
+pub(crate) fn judge(seen: &Seen, [rows, others]: [&[(Row, &File)]; 2], names: &mut Names<'_>) -> WatchVerdict {
     let run = Run::new(seen);
     if run.seconds < MIN_SECONDS {
         return WatchVerdict::Unclear;
@@ -215,7 +215,7 @@ pub(crate) fn judge(seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -
         .or_else(|| lock(&run, &seen.locks, names))
         .or_else(|| disk(&run, &seen.cpu, rows))
         .or_else(|| processes(&run, seen.processes))
-        .or_else(|| kernel(&run, seen, rows, names))
+        .or_else(|| kernel(&run, seen, &[rows, others], names))
         .or_else(|| computing(&run, &seen.cpu, rows, names))
         .or_else(|| asleep(&run, &seen.sleeps, names))
         .unwrap_or(WatchVerdict::Unclear)
@@ -400,7 +400,7 @@ fn processes(run: &Run, processes: u64) -> Option<WatchVerdict> {
     is_cause.then(|| WatchVerdict::Processes { processes: processes - 1, seconds_each, share })
 }
 
-fn kernel(run: &Run, seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
+fn kernel(run: &Run, seen: &Seen, rows: &[&[(Row, &File)]], names: &mut Names<'_>) -> Option<WatchVerdict> {
     let cpu_ns = seen.used.cpu_ns.max(1);
     let share = (seen.used.kernel_ns as f64 / cpu_ns as f64).min(1.0);
     if run.cpu_seconds < MIN_COMPUTING * run.active_seconds || share < MIN_KERNEL_SHARE {
@@ -421,10 +421,10 @@ fn kernel(run: &Run, seen: &Seen, rows: &[(Row, &File)], names: &mut Names<'_>) 
 }
 
 /// The calls that were counted, by kind.
-fn kernel_work(seen: &Seen, rows: &[(Row, &File)]) -> Vec<KernelWork> {
+fn kernel_work(seen: &Seen, rows: &[&[(Row, &File)]]) -> Vec<KernelWork> {
     let of_files = |kind, values: fn(&Row, &File) -> (u64, u64, f64)| {
         let mut work = KernelWork { kind, count: 0, bytes: 0, seconds: 0.0 };
-        for (row, file) in rows {
+        for (row, file) in rows.iter().copied().flatten() {
             let (count, bytes, seconds) = values(row, file);
             work.count += count;
             work.bytes += bytes;
@@ -435,13 +435,19 @@ fn kernel_work(seen: &Seen, rows: &[(Row, &File)]) -> Vec<KernelWork> {
     let of_names = |kind, total: CallTotal| KernelWork { kind, count: total.calls, bytes: 0, seconds: total.seconds };
     vec![
         of_files(KernelWorkKind::Opens, |_, file| (file.opens, 0, file.open_ns as f64 / 1e9)),
-        of_files(KernelWorkKind::Reads, |row, _| (row.reads.calls, row.reads.bytes, row.reads.seconds)),
-        of_files(KernelWorkKind::Writes, |row, _| (row.writes.calls, row.writes.bytes, row.writes.seconds)),
+        of_files(KernelWorkKind::Reads, |row, file| transfers(file, &row.reads)),
+        of_files(KernelWorkKind::Writes, |row, file| transfers(file, &row.writes)),
         of_files(KernelWorkKind::Seeks, |row, _| (row.seeks, 0, row.seek_seconds)),
         of_names(KernelWorkKind::Lookups, seen.name_calls.lookups),
         of_names(KernelWorkKind::Changes, seen.name_calls.changes),
         of_names(KernelWorkKind::Listings, seen.name_calls.listings),
     ]
+}
+
+/// Calls, bytes and seconds of reads or writes. Those of pipes wait for other programs, which is no work.
+fn transfers(file: &File, moved: &Moved) -> (u64, u64, f64) {
+    let waited_seconds = if file.kind == Kind::File { 0.0 } else { moved.waited_seconds };
+    (moved.calls, moved.bytes, moved.seconds - waited_seconds)
 }
 
 /// Names the function in which first threads wait longest, other than for processes.
@@ -471,8 +477,7 @@ fn entered(frames: &[Frame], names: &mut Names<'_>) -> Option<String> {
 fn computing(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)], names: &mut Names<'_>) -> Option<WatchVerdict> {
     let stacks = cpu.stacks();
     let total_ns = stacks.total_ns();
-    let processors = total_ns as f64 / 1e9 / run.active_seconds;
-    if processors < MIN_COMPUTING {
+    if (total_ns as f64 / 1e9) < MIN_COMPUTING * run.active_seconds {
         return None;
     }
     let dominant = dominant(&stacks, total_ns, names);
@@ -480,7 +485,7 @@ fn computing(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)], names: &mut Names<
         share: dominant.as_ref().map_or(1.0, |dominant| dominant.share),
         caller: dominant.as_ref().and_then(|dominant| dominant.caller.clone()),
         function: dominant.map(|dominant| dominant.function),
-        processors,
+        processors: total_ns as f64 / 1e9 / run.seconds,
         threads: run.threads,
         transfer_seconds: rows.iter().map(|(row, _)| row.reads.seconds + row.writes.seconds).sum(),
     })

@@ -257,8 +257,10 @@ fn convert() {
     // Found by fuzzing: numpy names columns without a name.
     seeds.push(b"\x33\x2a8 1 2 3.5 0\n".to_vec());
     // Found by fuzzing: the normals of objects get unit length in OBJ.
-    let facet = "facet normal 0.5 0.7 0.7 outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endloop endfacet";
-    seeds.push(format!("\u{2}\0solid a\n{facet}\nendsolid a\n").into_bytes());
+    for normal in ["0.5 0.7 0.7", "0 1e31 0"] {
+        let facet = format!("facet normal {normal} outer loop vertex 0 0 0 vertex 1 0 0 vertex 0 1 0 endloop endfacet");
+        seeds.push(format!("\u{2}\0solid a\n{facet}\nendsolid a\n").into_bytes());
+    }
     // Found by fuzzing: colors above 255 are clamped in OFF.
     seeds.push(b"\x33\x0a1 2 3 441 2 3\n".to_vec());
     run(fuzz::convert, shaken(seeds, 500));
