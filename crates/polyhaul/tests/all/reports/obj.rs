@@ -377,17 +377,17 @@ fn normals_that_are_scaled_are_counted() {
     let text = format!("v 0 0 0\nv 1 0 0\nv 0 1 0\n{normals}f 1//1 2//2 3//3\nf 1//4 2//5 3//6\n");
     let mut scene = try_read(text, &ReadOptions::default()).unwrap().value;
     let mut write = WriteOptions::default().with_format(Some(Format::Obj));
-    let told = |scene: &Scene, write: &WriteOptions| {
+    let warnings_of = |scene: &Scene, write: &WriteOptions| {
         let (_, report) = try_written(scene, write).unwrap();
         let messages = report.warnings.kept().iter().map(|warning| warning.diagnostic.message.clone());
         messages.filter(|message| message.contains("normal")).collect::<Vec<_>>().join("; ")
     };
-    assert_eq!(told(&scene, &write), "");
+    assert_eq!(warnings_of(&scene, &write), "");
     scene.objects[0].transform =
         Some([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]);
     let expected = "2 normals were scaled to unit length; 1 normal was too short or too long for 32-bit floats and was \
                     written as zero";
-    assert_eq!(told(&scene, &write), expected);
+    assert_eq!(warnings_of(&scene, &write), expected);
     write.scene.normals = false;
-    assert_eq!(told(&scene, &write), "");
+    assert_eq!(warnings_of(&scene, &write), "");
 }
