@@ -141,6 +141,13 @@ pub enum WatchVerdict {
         /// Function of the program that allocates most memory, if that work is page faults.
         caller: Option<String>,
     },
+    /// Calls on names and folders, and opens, that mostly wait.
+    Names {
+        /// The calls of the kind that takes most time.
+        work: KernelWork,
+        /// Part of the run.
+        share: f64,
+    },
     /// Sleeps and waits for events.
     Asleep {
         /// Function that waits.
@@ -217,6 +224,7 @@ pub(crate) fn judge(seen: &Seen, [rows, others]: [&[(Row, &File)]; 2], names: &m
         .or_else(|| processes(&run, seen.processes))
         .or_else(|| kernel(&run, seen, &[rows, others], names))
         .or_else(|| computing(&run, &seen.cpu, rows, names))
+        .or_else(|| name_calls(&run, seen, rows))
         .or_else(|| asleep(&run, &seen.sleeps, names))
         .unwrap_or(WatchVerdict::Unclear)
 }
@@ -444,6 +452,16 @@ fn kernel_work(seen: &Seen, rows: &[&[(Row, &File)]]) -> Vec<KernelWork> {
     ]
 }
 
+/// Opens, or calls on names and folders. Files that are made may wait for the disk.
+fn name_calls(run: &Run, seen: &Seen, rows: &[(Row, &File)]) -> Option<WatchVerdict> {
+    use KernelWorkKind::{Changes, Listings, Lookups, Opens};
+    let kinds = [Opens, Changes, Lookups, Listings];
+    let work = kernel_work(seen, &[rows]).into_iter().filter(|work| kinds.contains(&work.kind));
+    let work = work.max_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let share = (work.seconds / run.active_seconds).min(1.0);
+    (share >= MIN_SHARE).then_some(WatchVerdict::Names { work, share })
+}
+
 /// Calls, bytes and seconds of reads or writes. Those of pipes wait for other programs, which is no work.
 fn transfers(file: &File, moved: &Moved) -> (u64, u64, f64) {
     let waited_seconds = if file.kind == Kind::File { 0.0 } else { moved.waited_seconds };
@@ -638,6 +656,14 @@ mod tests {
         unknown.name_calls.lookups.seconds = 2.0;
         assert_eq!(work(unknown), None);
         assert!(matches!(verdict(in_kernel(2_000_000_000, 0)), WatchVerdict::Computing { .. }));
+    }
+
+    #[test]
+    fn calls_on_names_that_wait_are_named() {
+        let mut seen = seen();
+        seen.name_calls.changes = CallTotal { calls: 2000, failed: 0, seconds: 4.0 };
+        let WatchVerdict::Names { work, share } = verdict(seen) else { panic!() };
+        assert_eq!((work.kind, work.count, share), (KernelWorkKind::Changes, 2000, 0.4));
     }
 
     #[test]

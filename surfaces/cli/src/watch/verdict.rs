@@ -67,6 +67,10 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             let work = work.as_ref().map(|work| kernel_work(work, caller.as_deref())).unwrap_or_default();
             format!("{} of the CPU time in the kernel{work}", percent(*share))
         }
+        WatchVerdict::Names { work, share } => {
+            let [what, advice] = work_and_advice(work);
+            format!("{} of the time in {what}, {} in total{advice}", percent(*share), human::seconds(work.seconds))
+        }
         WatchVerdict::Asleep { function, caller, share } => {
             let doing = if function.contains("sleep") { "asleep" } else { "waiting" };
             let function = human::safe(function);
@@ -92,9 +96,17 @@ fn disk_advice(rate: f64, ceiling: f64) -> [String; 2] {
 
 /// What the kernel did most, and what would help: `: 20,000 opens take 0.31 s; fewer, larger files would help`.
 fn kernel_work(work: &KernelWork, caller: Option<&str>) -> String {
+    let [what, advice] = work_and_advice(work);
+    let take = if work.count == 1 { "takes" } else { "take" };
+    let caller = caller.map_or_else(String::new, |caller| format!("; {} allocates most memory", human::safe(caller)));
+    format!(": {what} {take} {}{caller}{advice}", human::seconds(work.seconds))
+}
+
+/// Work of the kernel, and what would help against it.
+fn work_and_advice(work: &KernelWork) -> [String; 2] {
     const NAMES: &str = "; fewer, larger files would help";
     let count = work.count;
-    let [what, advice] = match work.kind {
+    match work.kind {
         KernelWorkKind::Opens => [human::plural(count, "open"), NAMES.into()],
         KernelWorkKind::Reads => [transfers(work, "read"), String::new()],
         KernelWorkKind::Writes => [transfers(work, "write"), String::new()],
@@ -103,10 +115,7 @@ fn kernel_work(work: &KernelWork, caller: Option<&str>) -> String {
         KernelWorkKind::Changes => [human::plural(count, "metadata change"), NAMES.into()],
         KernelWorkKind::Listings => [human::plural(count, "folder listing"), "; fewer folders would help".into()],
         KernelWorkKind::PageFaults => [human::plural(count, "page fault"), "; reusing memory would help".into()],
-    };
-    let take = if count == 1 { "takes" } else { "take" };
-    let caller = caller.map_or_else(String::new, |caller| format!("; {} allocates most memory", human::safe(caller)));
-    format!(": {what} {take} {}{caller}{advice}", human::seconds(work.seconds))
+    }
 }
 
 fn transfers(work: &KernelWork, word: &str) -> String {
@@ -206,6 +215,8 @@ mod tests {
         let opens = KernelWork { kind: KernelWorkKind::Opens, count: 20_000, bytes: 0, seconds: 0.3 };
         let expected = "90% of the CPU time in the kernel: 20,000 opens take 0.30 s; fewer, larger files would help";
         assert_eq!(kernel(Some(opens)), expected);
+        let names = sentence(&WatchVerdict::Names { work: opens, share: 0.4 }, None);
+        assert_eq!(names, "40% of the time in 20,000 opens, 0.30 s in total; fewer, larger files would help");
         let reads = KernelWork { kind: KernelWorkKind::Reads, count: 1, bytes: 1_000_000, seconds: 0.3 };
         assert_eq!(kernel(Some(reads)), "90% of the CPU time in the kernel: 1 read (1.0 MB) takes 0.30 s");
     }
