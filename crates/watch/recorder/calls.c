@@ -25,7 +25,8 @@ static int is_waiting(long operation)
     }
 }
 
-/* Operations of futex(2) that wake threads: FUTEX_WAKE, FUTEX_WAKE_OP, FUTEX_WAKE_BITSET. */
+/* Operations of futex(2) that return how many threads they wake: FUTEX_WAKE, FUTEX_WAKE_OP, FUTEX_WAKE_BITSET.
+ * FUTEX_UNLOCK_PI does not. */
 static int is_waking(long operation)
 {
     long number = operation & 0x7F;
@@ -77,7 +78,7 @@ static struct timing timed(struct thread *thread, struct call *call, enum tally 
     uint64_t end = ticks();
     if (thread) {
         __atomic_store_n(&thread->call_start, 0, __ATOMIC_RELAXED);
-        if (tally != TALLY_NONE && tally != TALLY_MAP && tally < TALLY_LOOKUP)
+        if (tally != TALLY_NONE && tally != TALLY_MAP && tally != TALLY_SLEEP && tally < TALLY_LOOKUP)
             sample_call(call, &local.calls, tally, file, end, end - start);
     }
     return (struct timing){start, end > start ? end - start : 0};
@@ -102,7 +103,7 @@ static void transfer(struct thread *thread, struct call *call, enum tally tally,
     set_result(call, result);
 }
 
-/* Syncs and seeks. The result of a seek is the new position. */
+/* Syncs and seeks. */
 static void change_file(struct thread *thread, struct call *call, enum tally tally)
 {
     int descriptor = (int)call->arguments[0];
@@ -110,8 +111,8 @@ static void change_file(struct thread *thread, struct call *call, enum tally tal
     long result;
     struct timing timing = timed(thread, call, tally, file, &result);
     count_call(thread, tally, file, result, 0, timing.time);
-    if (tally == TALLY_SEEK && !is_error(result))
-        count_jump(thread, descriptor, file, result, 0);
+    if (thread && tally == TALLY_SEEK && !is_error(result))
+        set_position(descriptor, result);
     set_result(call, result);
 }
 
@@ -211,7 +212,10 @@ static void sleep_in_call(struct thread *thread, struct call *call)
 {
     int is_queue = call->number == IO_URING_ENTER;
     long result;
-    timed(thread, call, TALLY_SLEEP, 0, &result);
+    struct timing timing = timed(thread, call, TALLY_SLEEP, UNKNOWN_FILE, &result);
+    /* What the first thread waits for, the user waits for. Others may be idle. */
+    if (thread && thread->id == record->process[process_index].id)
+        sample_call(call, &local.sleeps, TALLY_SLEEP, UNKNOWN_FILE, timing.start + timing.time, timing.time);
     if (is_queue && !is_error(result))
         add(&record->queued, (uint64_t)result);
     set_result(call, result);

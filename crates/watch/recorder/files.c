@@ -14,7 +14,8 @@
 /* Index of the file of each descriptor, plus one. */
 static uint32_t descriptors[MAX_DESCRIPTORS];
 
-/* Where the next read or write of each descriptor is expected. */
+/* Where the last read or write of each descriptor ended, and where it is now: offsets plus one; 0 if unknown. */
+static int64_t ends[MAX_DESCRIPTORS];
 static int64_t positions[MAX_DESCRIPTORS];
 
 /* A position within this distance would have been in the buffer of a program with buffers of 64 KiB. */
@@ -154,17 +155,26 @@ uint32_t file_of_descriptor(int descriptor, int is_cached)
     return file;
 }
 
-/* Whether a transfer is far from the expected position. A negative start stands for that position. */
+void set_position(int descriptor, int64_t position)
+{
+    if ((unsigned)descriptor < MAX_DESCRIPTORS)
+        __atomic_store_n(&positions[descriptor], position + 1, __ATOMIC_RELAXED);
+}
+
+/* Whether a transfer starts far from the end of the last one. A negative start stands for the current position. A seek
+ * alone is no jump: programs also seek to learn the size of a file. */
 int has_jumped(int descriptor, int64_t start, int64_t bytes)
 {
     if ((unsigned)descriptor >= MAX_DESCRIPTORS)
         return 0;
-    int64_t expected = __atomic_load_n(&positions[descriptor], __ATOMIC_RELAXED);
+    int64_t end = __atomic_load_n(&ends[descriptor], __ATOMIC_RELAXED);
+    int64_t position = __atomic_load_n(&positions[descriptor], __ATOMIC_RELAXED);
+    int64_t first = start >= 0 ? start + 1 : position ? position : end;
     if (start < 0)
-        start = expected;
-    __atomic_store_n(&positions[descriptor], start + bytes, __ATOMIC_RELAXED);
-    int64_t distance = start - expected;
-    return distance > NEAR_BYTES || distance < -NEAR_BYTES;
+        __atomic_store_n(&positions[descriptor], first + bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&ends[descriptor], first + bytes, __ATOMIC_RELAXED);
+    int64_t distance = first - end;
+    return end && (distance > NEAR_BYTES || distance < -NEAR_BYTES);
 }
 
 void forget_descriptors(uint32_t first, uint32_t last)
@@ -176,5 +186,6 @@ void forget_descriptors(uint32_t first, uint32_t last)
             continue;
         __atomic_store_n(&descriptors[descriptor], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&positions[descriptor], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&ends[descriptor], 0, __ATOMIC_RELAXED);
     }
 }

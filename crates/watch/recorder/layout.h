@@ -121,7 +121,7 @@ struct exact_size {
     uint32_t before;
 };
 
-/* Effects that are counted for each file. */
+/* Kinds of calls that are counted or sampled. */
 enum tally {
     TALLY_NONE,
     TALLY_OPEN,

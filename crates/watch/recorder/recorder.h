@@ -33,7 +33,6 @@ struct call {
 #endif
 };
 
-/* State of a thread. */
 /* Calls since the last sample, their time or bytes, and when the next sample is due. */
 struct unsampled {
     uint64_t calls;
@@ -41,6 +40,7 @@ struct unsampled {
     uint64_t next;
 };
 
+/* State of a thread. */
 struct local {
     struct thread *thread;
     /* The innermost call in progress. */
@@ -53,6 +53,7 @@ struct local {
     struct unsampled calls;
     struct unsampled allocations;
     struct unsampled wakes;
+    struct unsampled sleeps;
 };
 
 /* Results of `polyhaul_call`: the call was made, or the program has to make it itself. */
@@ -87,6 +88,7 @@ void ring(void) HIDDEN;
 /* files.c */
 #define UNKNOWN_FILE 0 /* The file whose name is not known. */
 uint32_t file_of_descriptor(int descriptor, int is_cached) HIDDEN;
+void set_position(int descriptor, int64_t position) HIDDEN;
 int has_jumped(int descriptor, int64_t start, int64_t bytes) HIDDEN;
 void forget_descriptors(uint32_t first, uint32_t last) HIDDEN;
 uint32_t file_of_name(enum object object, const char *name, uint32_t size) HIDDEN;

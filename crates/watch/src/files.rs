@@ -209,8 +209,8 @@ pub struct File {
     pub seeks: u64,
     /// Time in seeks.
     pub seek_ns: i64,
-    /// Number of jumps, if they were recorded: seeks, and reads and writes at a position, over 64 KiB away from where
-    /// the last one ended.
+    /// Number of jumps, if they were recorded: reads and writes that start over 64 KiB away from the end of the last
+    /// one.
     pub jumps: u64,
     /// Number of syncs.
     pub syncs: u64,

@@ -99,7 +99,7 @@ pub struct Watched {
     pub cpu_seconds: f64,
     /// The part of them in the kernel.
     pub kernel_seconds: f64,
-    /// Number of page faults that read nothing from a disk.
+    /// Number of minor page faults, which need no disk.
     pub memory_faults: u64,
     /// Number of page faults that read from a disk: of mapped files, and of memory that was swapped out.
     pub disk_faults: u64,
@@ -144,7 +144,7 @@ pub struct Sum {
     pub bytes_written: u64,
     /// Number of syncs.
     pub syncs: u64,
-    /// Seconds in opens, reads, writes and syncs.
+    /// Seconds in opens, reads, writes, seeks and syncs.
     pub seconds: f64,
     /// Estimated seconds if all reads and writes were made in calls of 64 KiB.
     pub buffered_seconds: f64,
@@ -169,8 +169,8 @@ pub struct Row {
     pub seeks: u64,
     /// Seconds in seeks.
     pub seek_seconds: f64,
-    /// Number of seeks, and of reads and writes at a position, over 64 KiB away from where the last one ended; tracing
-    /// does not count them.
+    /// Number of reads and writes that start over 64 KiB away from the end of the last one; tracing does not count
+    /// them.
     pub jumps: u64,
     /// Number of syncs.
     pub syncs: u64,

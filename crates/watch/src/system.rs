@@ -211,7 +211,14 @@ impl<T> Shared<T> {
         let seek = |from: usize, to: c_int| {
             // SAFETY: the call takes numbers only.
             let at = unsafe { libc::lseek(self.descriptor(), from as libc::off_t, to) };
-            usize::try_from(at).map_or(within.end, |at| at.min(within.end))
+            match usize::try_from(at) {
+                Ok(at) => at.min(within.end),
+                // The system cannot tell, so everything is read.
+                Err(_) if to == libc::SEEK_DATA && io::Error::last_os_error().raw_os_error() != Some(libc::ENXIO) => {
+                    from
+                }
+                Err(_) => within.end,
+            }
         };
         let mut ranges = Vec::new();
         let mut at = within.start;
@@ -331,7 +338,7 @@ pub struct Used {
     pub cpu_ns: u64,
     /// The part of it in the kernel.
     pub kernel_ns: u64,
-    /// Number of page faults that read nothing from a disk.
+    /// Number of minor page faults, which need no disk.
     pub memory_faults: u64,
     /// Number of page faults that read from a disk.
     pub disk_faults: u64,

@@ -134,8 +134,8 @@ pub struct Seen {
     pub locks: Locks,
     /// Calls on names and folders; tracing does not count them.
     pub name_calls: NameCalls,
-    /// Callers of sleeps and waits for events, of the first thread of each process; empty when tracing.
-    pub sleeps: Stacks,
+    /// Callers of sleeps and waits for events, of the first thread of each process by its ID; empty when tracing.
+    pub sleeps: HashMap<pid_t, Stacks>,
     /// Large allocations of memory; tracing does not count them.
     pub allocations: Allocations,
     /// Call stacks.

@@ -8,7 +8,9 @@ use crate::locks::Locks;
 use crate::names::Names;
 use crate::report::{Moved, Row};
 use crate::stacks::{Frame, Shelf, Stacks};
-use crate::trace::{CpuTime, Seen};
+use crate::system;
+use crate::trace::{CpuTime, Recorder, Seen};
+use libc::pid_t;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap};
 
@@ -47,6 +49,9 @@ const MAX_FAULT_SECONDS: f64 = 3e-6;
 const MIN_PROCESSES: u64 = 20;
 const MAX_START_SECONDS: f64 = 0.005;
 
+/// A thread with more seconds on processors computes. Short processes may have the same numbers, one after another.
+const MIN_BUSY_SECONDS: f64 = 0.05;
+
 /// Functions that start a program or a thread. All work is below them, so they are never named.
 const STARTS: [&str; 5] = ["_start", "__libc_start", "start_thread", "clone", "__clone"];
 
@@ -59,7 +64,7 @@ const LOCKS: [&str; 4] = ["mutex_lock", "rwlock", "lock_slow", "lock_contended"]
 /// Functions that wait for the locks of the allocator.
 const ALLOCATORS: [&str; 6] = ["malloc", "free", "calloc", "realloc", "operator new", "operator delete"];
 
-/// Functions that wait for other processes: what these do tells more.
+/// Functions that wait for other processes, whose own work is more informative.
 const PROCESS_WAITS: [&str; 5] = ["wait", "__wait", "pclose", "system", "__libc_system"];
 
 /// Modules whose functions are not named as callers.
@@ -96,9 +101,9 @@ pub enum WatchVerdict {
         function: String,
         /// Part of the run for which they wait, on average.
         share: f64,
-        /// Function of the program that releases it most often.
+        /// Function of the program that most often releases such a lock while others wait.
         holder: Option<String>,
-        /// Number of threads that release it in this function.
+        /// Number of threads that do.
         holding_threads: u64,
     },
     /// Waits for a disk.
@@ -112,22 +117,22 @@ pub enum WatchVerdict {
         /// Part of the run.
         share: f64,
     },
-    /// Many waits until a file is on the disk.
+    /// Frequent syncs.
     Syncs {
-        /// The file.
+        /// The file with most of their time.
         file: String,
-        /// Number of calls.
+        /// Number of syncs of all files.
         syncs: u64,
         /// Seconds in them.
         seconds: f64,
         /// Part of the run.
         share: f64,
     },
-    /// Many processes that end soon.
+    /// Many short-lived processes.
     Processes {
         /// Number of processes after the first.
         processes: u64,
-        /// Mean CPU time of a process, in seconds.
+        /// Their mean CPU time in seconds, without threads that compute.
         seconds_each: f64,
         /// Their CPU time as a part of the run.
         share: f64,
@@ -138,7 +143,7 @@ pub enum WatchVerdict {
         share: f64,
         /// The kind of work that takes most of it, if one does.
         work: Option<KernelWork>,
-        /// Function of the program that allocates most memory, if that work is page faults.
+        /// Function of the program that makes most large allocations, if these explain page faults.
         caller: Option<String>,
     },
     /// Calls on names and folders, and opens, that mostly wait.
@@ -221,7 +226,7 @@ pub(crate) fn judge(seen: &Seen, [rows, others]: [&[(Row, &File)]; 2], names: &m
     small_calls(&run, rows, names)
         .or_else(|| lock(&run, &seen.locks, names))
         .or_else(|| disk(&run, &seen.cpu, rows))
-        .or_else(|| processes(&run, seen.processes))
+        .or_else(|| processes(&run, seen))
         .or_else(|| kernel(&run, seen, &[rows, others], names))
         .or_else(|| computing(&run, &seen.cpu, rows, names))
         .or_else(|| name_calls(&run, seen, rows))
@@ -315,12 +320,7 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
     for stacks in locks.stacks.values() {
         let mut thread_ns = 0;
         for (stack, _, time_ns) in stacks.sorted() {
-            let function = functions.entry(stack).or_insert_with(|| {
-                let frames = names.shelf().frames(stack).to_vec();
-                let functions = frames.iter().filter_map(|frame| names.function(*frame));
-                let functions: Vec<String> = functions.map(|(name, _)| name).collect();
-                locked(&functions).cloned()
-            });
+            let function = functions.entry(stack).or_insert_with(|| locked(&function_names(stack, names)).cloned());
             if let Some(function) = function {
                 thread_ns += time_ns;
                 *times.entry(function.clone()).or_default() += time_ns;
@@ -333,24 +333,24 @@ fn lock(run: &Run, locks: &Locks, names: &mut Names<'_>) -> Option<WatchVerdict>
     }
     let share = waited_ns as f64 / 1e9 / (run.seconds * waiting_threads.max(1) as f64);
     let (function, _) = times.into_iter().max_by_key(|(_, time_ns)| *time_ns)?;
-    let (holder, holding_threads) = holder(locks, names);
+    let (holder, holding_threads) = holder(locks, &function, names);
     let threads = run.threads;
     let share = share.min(1.0);
     let verdict = WatchVerdict::Lock { waiting_threads, threads, function, share, holder, holding_threads };
     (waiting_threads > 1).then_some(verdict)
 }
 
-/// The function of the program that releases locks most often while others wait, and the number of its threads.
-fn holder(locks: &Locks, names: &mut Names<'_>) -> (Option<String>, u64) {
+/// The function of the program that releases locks of this kind most often while others wait, and the number of its
+/// threads.
+fn holder(locks: &Locks, function: &str, names: &mut Names<'_>) -> (Option<String>, u64) {
     let mut releases: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for stacks in locks.wakes.values() {
         let mut in_thread: BTreeMap<String, u64> = BTreeMap::new();
         for (stack, calls, _) in stacks.sorted() {
-            let frames = names.shelf().frames(stack).to_vec();
-            let functions = frames.iter().filter_map(|frame| names.function(*frame));
-            let functions: Vec<String> = functions.map(|(name, _)| name).collect();
-            if let Some(caller) = is_release(&functions).then(|| caller(&frames, names)).flatten() {
-                *in_thread.entry(caller).or_default() += calls;
+            let releases = released(&function_names(stack, names));
+            if releases == Some(is_allocator(function)) {
+                let frames = names.shelf().frames(stack).to_vec();
+                caller(&frames, names).into_iter().for_each(|caller| *in_thread.entry(caller).or_default() += calls);
             }
         }
         for (function, calls) in in_thread {
@@ -363,21 +363,38 @@ fn holder(locks: &Locks, names: &mut Names<'_>) -> (Option<String>, u64) {
     holder.map_or((None, 0), |(function, (_, threads))| (Some(function), threads))
 }
 
-/// Whether a stack that ends a wait releases a lock, rather than signaling a condition or ending a thread.
-fn is_release(functions: &[String]) -> bool {
-    let has = |function: &String, parts: &[&str]| parts.iter().any(|part| function.contains(part));
-    let is_lock = |function: &String| function.contains("unlock") || ALLOCATORS.contains(&function.as_str());
-    functions.iter().any(is_lock) && !functions.iter().any(|function| has(function, &OTHER_WAITS))
+/// Names of the functions of a stack that have one, innermost first.
+fn function_names(stack: u32, names: &mut Names<'_>) -> Vec<String> {
+    let frames = names.shelf().frames(stack).to_vec();
+    frames.iter().filter_map(|frame| names.function(*frame)).map(|(name, _)| name).collect()
+}
+
+fn has_any(function: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| function.contains(part))
+}
+
+fn is_allocator(function: &str) -> bool {
+    ALLOCATORS.contains(&function)
+}
+
+/// Whether a stack that ends a wait releases a lock of an allocator, or another lock. `None` if it signals a condition
+/// or ends a thread.
+fn released(functions: &[String]) -> Option<bool> {
+    if functions.iter().any(|function| has_any(function, &OTHER_WAITS)) {
+        return None;
+    }
+    let is_allocating = functions.iter().any(|function| is_allocator(function));
+    let is_lock = is_allocating || functions.iter().any(|function| function.contains("unlock"));
+    is_lock.then_some(is_allocating)
 }
 
 /// The function of a stack, innermost first, that waits for a lock.
 fn locked(functions: &[String]) -> Option<&String> {
-    let has = |function: &String, parts: &[&str]| parts.iter().any(|part| function.contains(part));
-    if functions.iter().any(|function| has(function, &OTHER_WAITS)) {
+    if functions.iter().any(|function| has_any(function, &OTHER_WAITS)) {
         return None;
     }
-    let is_allocator = |function: &&String| ALLOCATORS.contains(&function.as_str());
-    functions.iter().find(is_allocator).or_else(|| functions.iter().find(|function| has(function, &LOCKS)))
+    let allocator = functions.iter().find(|function| is_allocator(function));
+    allocator.or_else(|| functions.iter().find(|function| has_any(function, &LOCKS)))
 }
 
 fn disk(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)]) -> Option<WatchVerdict> {
@@ -390,32 +407,44 @@ fn disk(run: &Run, cpu: &CpuTime, rows: &[(Row, &File)]) -> Option<WatchVerdict>
     let seconds = reading.max(writing).min(run.active_seconds - busiest_ns as f64 / 1e9);
     let bytes = rows.iter().map(|(row, _)| if is_writing { row.writes.bytes } else { row.reads.bytes }).sum();
     let share = (seconds / run.active_seconds).min(1.0);
-    let disk = if is_writing { syncs(rows, writing, share) } else { None };
+    let disk = if is_writing { syncs(run, rows, writing) } else { None };
     (share >= MIN_SHARE).then(|| disk.unwrap_or(WatchVerdict::Disk { is_writing, bytes, seconds, share }))
 }
 
 /// Syncs, if they take most of the time of writing.
-fn syncs(rows: &[(Row, &File)], writing_seconds: f64, share: f64) -> Option<WatchVerdict> {
+fn syncs(run: &Run, rows: &[(Row, &File)], writing_seconds: f64) -> Option<WatchVerdict> {
     let (row, _) = rows.iter().max_by(|(a, _), (b, _)| a.sync_seconds.total_cmp(&b.sync_seconds))?;
-    let syncs = WatchVerdict::Syncs { file: row.file.clone(), syncs: row.syncs, seconds: row.sync_seconds, share };
-    (row.syncs > 1 && row.sync_seconds >= 0.5 * writing_seconds).then_some(syncs)
+    let syncs = rows.iter().map(|(row, _)| row.syncs).sum();
+    let seconds: f64 = rows.iter().map(|(row, _)| row.sync_seconds).sum();
+    let share = (seconds / run.active_seconds).min(1.0);
+    let is_cause = syncs > 1 && seconds >= 0.5 * writing_seconds;
+    is_cause.then(|| WatchVerdict::Syncs { file: row.file.clone(), syncs, seconds, share })
 }
 
-fn processes(run: &Run, processes: u64) -> Option<WatchVerdict> {
-    let seconds_each = run.cpu_seconds / processes as f64;
-    let share = (run.cpu_seconds / run.active_seconds).min(1.0);
-    let is_cause = processes > MIN_PROCESSES && seconds_each <= MAX_START_SECONDS && share >= MIN_SHARE;
-    is_cause.then(|| WatchVerdict::Processes { processes: processes - 1, seconds_each, share })
+/// Short processes, if they take long together. Threads that compute belong to others.
+fn processes(run: &Run, seen: &Seen) -> Option<WatchVerdict> {
+    let processes = seen.processes.saturating_sub(1);
+    let sampled = seen.cpu.threads().into_iter().map(|(_, time_ns)| time_ns as f64 / 1e9);
+    let computing: f64 = sampled.filter(|seconds| *seconds > MIN_BUSY_SECONDS).sum();
+    let seconds = (run.cpu_seconds - computing).max(0.0);
+    let seconds_each = seconds / processes.max(1) as f64;
+    let share = (seconds / run.active_seconds).min(1.0);
+    let is_cause = processes >= MIN_PROCESSES && seconds_each <= MAX_START_SECONDS && share >= MIN_SHARE;
+    is_cause.then_some(WatchVerdict::Processes { processes, seconds_each, share })
 }
 
 fn kernel(run: &Run, seen: &Seen, rows: &[&[(Row, &File)]], names: &mut Names<'_>) -> Option<WatchVerdict> {
     let cpu_ns = seen.used.cpu_ns.max(1);
     let share = (seen.used.kernel_ns as f64 / cpu_ns as f64).min(1.0);
-    if run.cpu_seconds < MIN_COMPUTING * run.active_seconds || share < MIN_KERNEL_SHARE {
+    // The kernel works for tracing, too.
+    let is_recorded = seen.recorder == Recorder::Preload;
+    if !is_recorded || run.cpu_seconds < MIN_COMPUTING * run.active_seconds || share < MIN_KERNEL_SHARE {
         return None;
     }
     let kernel_seconds = seen.used.kernel_ns as f64 / 1e9;
     let mut work = kernel_work(seen, rows);
+    // Calls also wait.
+    work.iter_mut().for_each(|work| work.seconds = work.seconds.min(kernel_seconds));
     let others = kernel_seconds - work.iter().map(|work| work.seconds).sum::<f64>();
     let faults = seen.used.memory_faults;
     if others <= faults as f64 * MAX_FAULT_SECONDS {
@@ -423,8 +452,10 @@ fn kernel(run: &Run, seen: &Seen, rows: &[&[(Row, &File)]], names: &mut Names<'_
     }
     let longest = work.into_iter().max_by(|a, b| a.seconds.total_cmp(&b.seconds));
     let work = longest.filter(|work| work.seconds >= MIN_WORK_SHARE * kernel_seconds);
-    let allocates = work.is_some_and(|work| work.kind == KernelWorkKind::PageFaults);
-    let frames = if allocates { heaviest(&seen.allocations.stacks, names.shelf()) } else { Vec::new() };
+    let is_faulting = work.is_some_and(|work| work.kind == KernelWorkKind::PageFaults);
+    // The others are faults of mapped files, and of memory that comes in small pieces.
+    let allocates = seen.allocations.bytes as f64 >= MIN_SHARE * (faults * system::page_bytes()) as f64;
+    let frames = if is_faulting && allocates { heaviest(&seen.allocations.stacks, names.shelf()) } else { Vec::new() };
     Some(WatchVerdict::Kernel { share, work, caller: caller(&frames, names) })
 }
 
@@ -468,10 +499,19 @@ fn transfers(file: &File, moved: &Moved) -> (u64, u64, f64) {
     (moved.calls, moved.bytes, moved.seconds - waited_seconds)
 }
 
-/// Names the function in which first threads wait longest, other than for processes.
-fn asleep(run: &Run, sleeps: &Stacks, names: &mut Names<'_>) -> Option<WatchVerdict> {
+/// The function in which the first thread of a process waits longest, other than for processes.
+fn asleep(run: &Run, sleeps: &HashMap<pid_t, Stacks>, names: &mut Names<'_>) -> Option<WatchVerdict> {
+    let waits = sleeps.values().filter_map(|stacks| longest_sleep(stacks, names));
+    let (time_ns, function, frames) = waits.max_by_key(|(time_ns, _, _)| *time_ns)?;
+    let share = (time_ns as f64 / 1e9 / run.seconds).min(1.0);
+    let caller = caller(&frames, names);
+    (share >= MIN_SHARE).then_some(WatchVerdict::Asleep { function, caller, share })
+}
+
+/// Nanoseconds, the function, and its longest stack.
+fn longest_sleep(stacks: &Stacks, names: &mut Names<'_>) -> Option<(i64, String, Vec<Frame>)> {
     let mut times: BTreeMap<String, (i64, Vec<Frame>)> = BTreeMap::new();
-    for (stack, _, time_ns) in sleeps.sorted() {
+    for (stack, _, time_ns) in stacks.sorted() {
         let frames = names.shelf().frames(stack).to_vec();
         let Some(function) = entered(&frames, names) else { continue };
         if !PROCESS_WAITS.iter().any(|wait| function.starts_with(wait)) {
@@ -479,10 +519,8 @@ fn asleep(run: &Run, sleeps: &Stacks, names: &mut Names<'_>) -> Option<WatchVerd
             times.entry(function).or_insert((0, frames)).0 += time_ns;
         }
     }
-    let (function, (time_ns, frames)) = times.into_iter().max_by_key(|(_, (time_ns, _))| *time_ns)?;
-    let share = (time_ns as f64 / 1e9 / run.seconds).min(1.0);
-    let caller = caller(&frames, names);
-    (share >= MIN_SHARE).then_some(WatchVerdict::Asleep { function, caller, share })
+    let longest = times.into_iter().max_by_key(|(_, (time_ns, _))| *time_ns);
+    longest.map(|(function, (time_ns, frames))| (time_ns, function, frames))
 }
 
 /// The function of a system library that the program called.
@@ -608,7 +646,7 @@ mod tests {
     fn large_calls_are_never_small() {
         let mut seen = seen();
         let file = seen.files.plain_file("a").unwrap();
-        (0..1000).for_each(|_| file.add(Call::Read, Some(1 << 16), 0, 8_000_000));
+        (0..80_000).for_each(|_| file.add(Call::Read, Some(40_000), 0, 90_000));
         assert!(!matches!(verdict(seen), WatchVerdict::SmallCalls { .. }));
     }
 
@@ -631,8 +669,10 @@ mod tests {
         let file = seen.files.plain_file("log").unwrap();
         (0..100).for_each(|_| file.add(Call::Write, Some(200), 0, 1_000));
         (0..100).for_each(|_| file.add(Call::Sync, Some(0), 0, 50_000_000));
+        (0..10).for_each(|_| file.add(Call::Write, Some(1 << 20), 0, 100_000_000));
+        seen.files.plain_file("other").unwrap().add(Call::Sync, Some(0), 0, 1_000_000_000);
         let WatchVerdict::Syncs { file, syncs, share, .. } = verdict(seen) else { panic!() };
-        assert_eq!((file.as_str(), syncs, share), ("log", 100, 0.5));
+        assert_eq!((file.as_str(), syncs, share), ("log", 101, 0.6));
     }
 
     /// A run of 9 s on a processor, in the kernel for this long, with page faults.
@@ -668,10 +708,16 @@ mod tests {
 
     #[test]
     fn short_processes_are_named() {
-        let with = |processes: u64| verdict(Seen { processes, ..in_kernel(1_000_000_000, 0) });
-        let expected = WatchVerdict::Processes { processes: 4499, seconds_each: 0.002, share: 0.9 };
-        assert_eq!(with(4500), expected);
-        assert!([10, 1000].into_iter().all(|count| matches!(with(count), WatchVerdict::Computing { .. })));
+        let with = |processes: u64, computing_ns: i64| {
+            let mut seen = Seen { processes, ..seen() };
+            seen.used.cpu_ns = 9_000_000_000;
+            compute(&mut seen, 1, computing_ns);
+            verdict(seen)
+        };
+        let expected = WatchVerdict::Processes { processes: 4500, seconds_each: 0.002, share: 0.9 };
+        assert_eq!(with(4501, 1_000_000), expected);
+        assert!([10, 1000].into_iter().all(|count| with(count, 1_000_000) == WatchVerdict::Unclear));
+        assert!(matches!(with(4501, 8_000_000_000), WatchVerdict::Computing { .. }));
     }
 
     #[test]
@@ -696,9 +742,12 @@ mod tests {
 
     #[test]
     fn releases_of_locks_are_told_from_other_wakes() {
-        let is_release = |names: &[&str]| is_release(&functions(names));
-        assert!(is_release(&["pthread_mutex_unlock", "work"]) && is_release(&["free", "work"]));
-        assert!(!is_release(&["pthread_cond_signal", "work"]) && !is_release(&["start_thread"]));
+        let released = |names: &[&str]| released(&functions(names));
+        assert_eq!(
+            [released(&["pthread_mutex_unlock", "work"]), released(&["free", "work"])],
+            [Some(false), Some(true)]
+        );
+        assert_eq!([released(&["pthread_cond_signal", "work"]), released(&["start_thread"])], [None, None]);
     }
 
     #[test]

@@ -38,8 +38,8 @@ const ZERO_SQUARE: f32 = 1e-35;
 
 const SCALED_NORMALS: [&str; 2] = ["normal was scaled to unit length", "normals were scaled to unit length"];
 const LOST_NORMALS: [&str; 2] = [
-    "normal was too short or too long for 32-bit floats and was written as zero",
-    "normals were too short or too long for 32-bit floats and were written as zero",
+    "normal was too short or too long to be normalized and was written as zero",
+    "normals were too short or too long to be normalized and were written as zero",
 ];
 const BARE_NORMALS: [&str; 2] = ["normal of a vertex without a face", "normals of vertices without faces"];
 const BARE_UVS: [&str; 2] = ["UV of a vertex without a face", "UVs of vertices without faces"];
@@ -141,42 +141,37 @@ fn note_unwritten(
     let reason = ", because objects with a transform, material slots or attributes are written without such values";
     losses::note_dropped(reason, kinds, output, warnings);
     let changed = names::changed_remarks(&scene.comments) + names::changed_remarks(&scene.infos);
-    let count = |has_property: fn(&[f32; 3]) -> bool| {
-        if options.scene.normals { count_normals(scene, &flags, run, has_property) } else { Ok(0) }
-    };
+    let [scaled, lost] = if options.scene.normals { changed_normals(scene, &flags, run)? } else { [0; 2] };
     let kinds = [
         ("changed-remarks", CHANGED_REMARKS, changed),
-        ("changed-normals", SCALED_NORMALS, count(is_scaled)?),
-        ("changed-normals", LOST_NORMALS, count(is_lost)?),
+        ("changed-normals", SCALED_NORMALS, scaled),
+        ("changed-normals", LOST_NORMALS, lost),
     ];
     losses::note_changed(kinds.map(|(code, words, count)| (code, words, count, None)), output, warnings);
     Ok(())
 }
 
-/// Number of normals with a property, among those that evaluated meshes write: others are written as they are.
-fn count_normals(
-    scene: &Scene,
-    are_evaluated: &[bool],
-    run: &RunOptions,
-    has_property: impl Fn(&[f32; 3]) -> bool + Sync,
-) -> Result<u64> {
-    let mut sum = 0;
+/// Numbers of normals that evaluated meshes scale, and of those that they lose: others are written as they are.
+fn changed_normals(scene: &Scene, are_evaluated: &[bool], run: &RunOptions) -> Result<[u64; 2]> {
+    let mut sums = [0; 2];
     for (mesh, _) in paced(&scene.meshes).zip(are_evaluated).filter(|(_, is_evaluated)| **is_evaluated) {
-        let count = AtomicU64::new(0);
+        let counts = [AtomicU64::new(0), AtomicU64::new(0)];
         let threads = if mesh.normals.len() < PIECE { 1 } else { run.worker_threads() };
         let work = |(): &mut (), piece: &[[f32; 3]]| {
-            count.fetch_add(piece.iter().filter(|normal| has_property(normal)).count() as u64, Relaxed);
+            counts[0].fetch_add(piece.iter().filter(|normal| is_scaled(normal)).count() as u64, Relaxed);
+            counts[1].fetch_add(piece.iter().filter(|normal| is_lost(normal)).count() as u64, Relaxed);
             Ok(())
         };
         try_for_each_item(threads, &run.cancel, mesh.normals.chunks(PIECE), || (), work)?;
-        let mut count = count.into_inner();
-        if count > 0 && mesh.normal_domain == Domain::Vertex {
+        let mut counts = counts.map(AtomicU64::into_inner);
+        if counts != [0; 2] && mesh.normal_domain == Domain::Vertex {
             let used = used_vertices(mesh, &[&mesh.faces.corner_positions], run.worker_threads())?;
-            count -= count_unused(&mesh.normals, &used, &has_property);
+            counts[0] -= count_unused(&mesh.normals, &used, is_scaled);
+            counts[1] -= count_unused(&mesh.normals, &used, is_lost);
         }
-        sum += count;
+        sums = [sums[0] + counts[0], sums[1] + counts[1]];
     }
-    Ok(sum)
+    Ok(sums)
 }
 
 /// Sum of squares as `Frame::normal` computes it: infinite for long normals.
@@ -190,7 +185,7 @@ fn is_scaled(normal: &[f32; 3]) -> bool {
     square > ZERO_SQUARE && square < f32::INFINITY && !UNIT_SQUARES.contains(&square)
 }
 
-/// Whether a finite normal is too short or too long for a direction.
+/// Whether a finite normal is written as zero, because its square is not a normal 32-bit float.
 fn is_lost(normal: &[f32; 3]) -> bool {
     let square = square(normal);
     let is_finite = normal.iter().all(|part| part.is_finite());

@@ -106,8 +106,8 @@ impl Elf {
         starts.into_iter().any(|start| memchr::memmem::find(start, &NOTE).is_some())
     }
 
-    /// Functions by address, of those whose range up to the next function is wanted. Returns `None` if there is no
-    /// usable table.
+    /// The functions for which `is_wanted` accepts the range up to the next function, sorted by address. Returns `None`
+    /// if there is no usable table.
     pub fn functions(&self, is_wanted: impl Fn(&Range<u64>) -> bool) -> Option<Vec<FunctionExtent>> {
         let table = self.unwind_table?;
         // Version 1, with the encodings that all linkers use: pcrel | sdata4, udata4, datarel | sdata4.
@@ -164,9 +164,9 @@ pub(crate) fn bytes(file: &File, max_bytes: u64, at: u64, count: u64) -> Option<
     let count = usize::try_from(count).ok().filter(|_| count <= max_bytes && count <= size)?;
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(count).ok()?;
-    let mut from_there = file;
-    from_there.seek(SeekFrom::Start(at)).ok()?;
-    // Unlike `read_exact_at`, this does not need bytes that have been set.
-    from_there.take(count as u64).read_to_end(&mut bytes).ok()?;
+    let mut reader = file;
+    reader.seek(SeekFrom::Start(at)).ok()?;
+    // Unlike `read_exact_at`, this needs no initialized buffer.
+    reader.take(count as u64).read_to_end(&mut bytes).ok()?;
     (bytes.len() == count).then_some(bytes)
 }

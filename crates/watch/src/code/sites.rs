@@ -111,17 +111,19 @@ mod tests {
         }
     }
 
-    /// Windows are those that the branches of all decoded functions permit.
+    /// No branch leads into instructions that move away, and only whole instructions move.
     #[test]
     #[cfg(target_arch = "x86_64")]
-    fn long_branches_need_not_be_decoded() {
+    fn branches_lead_to_no_code_that_moves() {
         for path in modules() {
             let elf = Elf::read(&File::open(&path).unwrap()).unwrap();
-            let Some(thorough) = super::super::x86_sites::thorough(&elf) else { continue };
-            let sites = find(&elf);
-            let is_moved = |site: &&Site| site.padding == 0;
-            for site in sites.sites.iter().filter(is_moved) {
-                assert!(thorough.sites.contains(site), "{path}: {site:?}");
+            let Some(targets) = x86_sites::branch_targets(&elf) else { continue };
+            let boundaries = x86_sites::boundaries(&elf).unwrap();
+            for site in find(&elf).sites.iter().filter(|site| site.padding == 0) {
+                let start = u64::from(site.call) - u64::from(site.before);
+                let end = u64::from(site.call) + 2 + u64::from(site.after);
+                assert!(end - start >= 5 && !(start + 1..end).any(|address| targets.contains(&address)), "{site:?}");
+                assert!([start, end].iter().all(|address| boundaries.contains_key(address)), "{path}: {site:?}");
             }
         }
     }

@@ -190,8 +190,8 @@ impl<'a> ModuleCode<'a> {
         }
     }
 
-    /// Offsets near these calls to which branches lead. Short branches are decoded. Bytes that, as a long branch, would
-    /// lead there count as one without being decoded: that they are none is so rare that a window hardly ever suffers.
+    /// Offsets near these calls to which branches lead. Short branches are decoded. Bytes that look like a long branch
+    /// to there count as one without being decoded: false positives are safe, and rarely cost a window.
     fn targets(&self, calls: &[(usize, usize)]) -> Targets {
         let mut targets = Targets::new(self.segment.bytes.len());
         for function in self.functions.iter().filter(|function| is_close(function, calls)) {
@@ -302,19 +302,17 @@ fn all_code(elf: &Elf) -> Option<Vec<ModuleCode<'_>>> {
     Some(elf.code().map(|segment| ModuleCode::new(segment, &functions, &calls)).collect())
 }
 
-/// The plan with the decoded branches of all functions and no padding, for tests that compare it with the usual one.
+/// Addresses to which the decoded branches of all functions lead, for tests.
 #[cfg(test)]
-pub(super) fn thorough(elf: &Elf) -> Option<Sites> {
-    let mut sites = Sites::default();
+pub(super) fn branch_targets(elf: &Elf) -> Option<std::collections::HashSet<u64>> {
+    let mut addresses = std::collections::HashSet::new();
     for code in all_code(elf)? {
         let mut targets = Targets::new(code.segment.bytes.len());
         code.functions.iter().for_each(|function| code.add_targets(function, &mut targets));
-        for (function, call) in code.calls() {
-            let moved = window(&code.decoded(&code.functions[function]), call, &targets);
-            sites.sites.extend(moved.and_then(|moved| code.site(call, 0, moved)));
-        }
+        let offsets = (0..code.segment.bytes.len()).filter(|offset| targets.has(*offset));
+        addresses.extend(offsets.map(|offset| code.segment.address + offset as u64));
     }
-    Some(sites)
+    Some(addresses)
 }
 
 /// Sizes of the instructions by address, for tests that compare with a disassembler.

@@ -44,16 +44,20 @@ const LOOKUPS: &[c_long] = &[
     libc::SYS_newfstatat,
     libc::SYS_statx,
     libc::SYS_statfs,
+    libc::SYS_fstatfs,
     libc::SYS_faccessat,
     libc::SYS_faccessat2,
     libc::SYS_readlinkat,
     libc::SYS_getxattr,
     libc::SYS_lgetxattr,
+    libc::SYS_fgetxattr,
     libc::SYS_listxattr,
     libc::SYS_llistxattr,
+    libc::SYS_flistxattr,
 ];
 
-/// Calls that change names or properties of files.
+/// Calls that change names or properties of files. Not `fallocate`, which a signal may end: to repeat it, as recorders
+/// do, might take forever.
 const CHANGES: &[c_long] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_unlink,
@@ -77,6 +81,8 @@ const CHANGES: &[c_long] = &[
     libc::SYS_utime,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_mknod,
     libc::SYS_unlinkat,
     libc::SYS_renameat,
     libc::SYS_renameat2,
@@ -90,9 +96,13 @@ const CHANGES: &[c_long] = &[
     libc::SYS_utimensat,
     libc::SYS_truncate,
     libc::SYS_ftruncate,
-    libc::SYS_fallocate,
-    libc::SYS_fadvise64,
+    libc::SYS_mknodat,
     libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
 ];
 
 /// Calls that list folders.

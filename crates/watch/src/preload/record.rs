@@ -50,7 +50,7 @@ pub(super) struct RecordTotals {
     pub(super) files: Files,
     pub(super) locks: Locks,
     pub(super) name_calls: NameCalls,
-    pub(super) sleeps: Stacks,
+    pub(super) sleeps: HashMap<pid_t, Stacks>,
     pub(super) allocations: Allocations,
     pub(super) unrecorded: Vec<(String, u64)>,
     pub(super) shelf: Shelf,
@@ -262,7 +262,7 @@ impl SharedRecord {
         }
     }
 
-    /// Indexes of the common counts that may be in use. To read all 13 MB takes 10 ms, since that gives them memory.
+    /// Indexes of the common counts that may be in use. Reading all 13 MB takes 10 ms, because it allocates the pages.
     fn used_counts(&self) -> impl Iterator<Item = usize> + use<> {
         let start = offset_of!(RecordLayout, counts);
         let bytes = size_of::<CountSlot>();

@@ -25,7 +25,7 @@ pub(super) struct StackSamples {
     /// Of threads that end the waits of others.
     pub(super) wakes: HashMap<pid_t, Stacks>,
     /// Of first threads that sleep or wait for events.
-    pub(super) sleeps: Stacks,
+    pub(super) sleeps: HashMap<pid_t, Stacks>,
     /// Of large allocations; bytes instead of nanoseconds.
     pub(super) allocations: Stacks,
     /// Modules by process and number of the program in it.
@@ -53,10 +53,10 @@ impl StackSamples {
                     let wakes = self.wakes.entry(slot.thread.load(Relaxed) as pid_t).or_default();
                     wakes.add_several(stack, weight, 0);
                 }
-                tally::SLEEP if slot.thread.load(Relaxed) == slot.process.load(Relaxed) => {
-                    self.sleeps.add_several(stack, weight, time_ns);
+                tally::SLEEP => {
+                    let sleeps = self.sleeps.entry(slot.thread.load(Relaxed) as pid_t).or_default();
+                    sleeps.add_several(stack, weight, time_ns);
                 }
-                tally::SLEEP => {}
                 tally::ALLOCATE => self.allocations.add_several(stack, weight, amount.cast_signed()),
                 _ => self.files.entry(file).or_default().add_several(stack, weight, time_ns),
             }

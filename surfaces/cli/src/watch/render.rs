@@ -18,7 +18,7 @@ const MAX_STACKS: usize = 3;
 /// Minimum share of the time in all files for showing the stacks of a file.
 const TOLD_SHARE: f64 = 0.05;
 
-/// Calls on names and folders are told if they take this part of the run.
+/// Calls on names and folders are shown if they take this part of the run.
 const NAMED_SHARE: f64 = 0.02;
 
 /// Maximum number of characters to show of the command.

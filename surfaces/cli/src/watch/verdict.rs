@@ -31,7 +31,11 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             let of = human::plural(*threads, "thread");
             let function = human::safe(function);
             let holder = holder.as_ref().map_or_else(String::new, |holder| {
-                format!("; held by {} in {}", human::safe(holder), human::plural(*holding_threads, "thread"))
+                format!(
+                    "; released most often by {} in {}",
+                    human::safe(holder),
+                    human::plural(*holding_threads, "thread")
+                )
             });
             format!("{waiting} of {of} wait for a lock in {function}, {} of the time{holder}", percent(*share))
         }
@@ -51,7 +55,7 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
             )
         }
         WatchVerdict::Syncs { file, syncs, seconds, share } => format!(
-            "{} of the time in {} of {} ({}): sync less often, such as once at the end",
+            "{} of the time in {}, most of it for {} ({} in total): sync less often, such as once at the end",
             percent(*share),
             human::plural(*syncs, "sync"),
             human::safe(file),
@@ -98,7 +102,9 @@ fn disk_advice(rate: f64, ceiling: f64) -> [String; 2] {
 fn kernel_work(work: &KernelWork, caller: Option<&str>) -> String {
     let [what, advice] = work_and_advice(work);
     let take = if work.count == 1 { "takes" } else { "take" };
-    let caller = caller.map_or_else(String::new, |caller| format!("; {} allocates most memory", human::safe(caller)));
+    let caller = caller.map_or_else(String::new, |caller| {
+        format!("; most large allocations are made in {}: reusing memory would help", human::safe(caller))
+    });
     format!(": {what} {take} {}{caller}{advice}", human::seconds(work.seconds))
 }
 
@@ -114,7 +120,7 @@ fn work_and_advice(work: &KernelWork) -> [String; 2] {
         KernelWorkKind::Lookups => [human::plural(count, "lookup") + " (such as stat)", NAMES.into()],
         KernelWorkKind::Changes => [human::plural(count, "metadata change"), NAMES.into()],
         KernelWorkKind::Listings => [human::plural(count, "folder listing"), "; fewer folders would help".into()],
-        KernelWorkKind::PageFaults => [human::plural(count, "page fault"), "; reusing memory would help".into()],
+        KernelWorkKind::PageFaults => [human::plural(count, "page fault"), String::new()],
     }
 }
 
@@ -179,7 +185,7 @@ mod tests {
         };
         let expected = "31 of 32 threads wait for a lock in free, 74% of the time";
         assert_eq!(lock(None), expected);
-        assert_eq!(lock(Some("load")), format!("{expected}; held by load in 1 thread"));
+        assert_eq!(lock(Some("load")), format!("{expected}; released most often by load in 1 thread"));
         let disk = WatchVerdict::Disk { is_writing: false, bytes: 2_000_000_000, seconds: 8.0, share: 0.8 };
         let words = "80% of the time waiting for files: reading 2.0 GB takes 8.00 s (250.0 MB/s";
         let line = |cold_read: f64| {
@@ -198,7 +204,8 @@ mod tests {
     #[test]
     fn waits_and_work_of_the_kernel_are_named() {
         let syncs = WatchVerdict::Syncs { file: "log".into(), syncs: 300, seconds: 0.08, share: 0.31 };
-        let expected = "31% of the time in 300 syncs of log (80.0 ms): sync less often, such as once at the end";
+        let expected = "31% of the time in 300 syncs, most of it for log (80.0 ms in total): sync less often, such as once at \
+                        the end";
         assert_eq!(sentence(&syncs, None), expected);
         let asleep = |function: &str| {
             let [function, caller] = [function, "poll_device"].map(String::from);

@@ -125,7 +125,6 @@ fn children_of_others_are_not_waited_for() {
     assert!(output.status.success() && start.elapsed() < Duration::from_secs(25), "{output:?}");
 }
 
-/// One thread waits for another that starts later, while the others read all the time.
 /// What a report says about each file in the working folder: opens, reads, writes, syncs and mappings. Libraries are
 /// loaded before a recorder can count.
 fn counts(report: &Value) -> BTreeMap<String, [u64; 7]> {
@@ -142,7 +141,8 @@ fn counts(report: &Value) -> BTreeMap<String, [u64; 7]> {
 /// Stops and replaced instructions are independent ways to see the calls.
 #[test]
 fn both_recorders_count_the_same() {
-    if recorders().len() < 2 {
+    let has_tools = run(&["watch", "--no-locks", "--", "sh", "-c", "command -v sort gzip cmp dd"]).code == 0;
+    if !has_tools && !skip("sort, gzip, cmp or dd is missing") || recorders().len() < 2 {
         return;
     }
     let folder = Folder::new("watch-both");
@@ -156,7 +156,7 @@ fn both_recorders_count_the_same() {
         "mkdir d && for n in 1 2 3; do grep $n lines.txt > d/$n; done; cat d/* > all.txt; rm -r d",
     ];
     for script in scripts {
-        let run = |recorder: &str| {
+        let count = |recorder: &str| {
             let report = folder.path("report.json");
             let mut watching = command();
             watching.args(["watch", "--json", "-o", &report, "--recorder", recorder, "--", "sh", "-c", script]);
@@ -168,10 +168,11 @@ fn both_recorders_count_the_same() {
             }
             (output.stdout, counts(&value))
         };
-        assert_eq!(run("preload"), run("trace"), "{script}");
+        assert_eq!(count("preload"), count("trace"), "{script}");
     }
 }
 
+/// One thread waits for another that starts later, while the others read all the time.
 #[test]
 fn every_thread_has_its_turn() {
     if !has_python() {

@@ -385,7 +385,7 @@ fn normals_that_are_scaled_are_counted() {
     assert_eq!(warnings_of(&scene, &write), "");
     scene.objects[0].transform =
         Some([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]]);
-    let expected = "2 normals were scaled to unit length; 1 normal was too short or too long for 32-bit floats and was \
+    let expected = "2 normals were scaled to unit length; 1 normal was too short or too long to be normalized and was \
                     written as zero";
     assert_eq!(warnings_of(&scene, &write), expected);
     write.scene.normals = false;
