@@ -84,10 +84,15 @@ static struct timing timed(struct thread *thread, struct call *call, enum tally 
     return (struct timing){start, end > start ? end - start : 0};
 }
 
-static void count_jump(struct thread *thread, int descriptor, uint32_t file, int64_t start, int64_t bytes)
+/* Makes a call and counts it. Returns its result. */
+static long counted(struct thread *thread, struct call *call, enum tally tally, uint32_t file)
 {
-    if (thread && has_jumped(descriptor, start, bytes))
-        count_call(thread, TALLY_JUMP, file, 0, 0, 0);
+    long result;
+    struct timing timing = timed(thread, call, tally, file, &result);
+    int is_transfer = tally == TALLY_READ || tally == TALLY_WRITE;
+    count_call(thread, tally, file, result, is_transfer ? (uint64_t)result : 0, timing.time);
+    set_result(call, result);
+    return result;
 }
 
 /* Reads or writes from a position, or from the current one if it is negative. */
@@ -95,34 +100,17 @@ static void transfer(struct thread *thread, struct call *call, enum tally tally,
 {
     int descriptor = (int)call->arguments[0];
     uint32_t file = file_of_descriptor(descriptor, thread != NULL);
-    long result;
-    struct timing timing = timed(thread, call, tally, file, &result);
-    count_call(thread, tally, file, result, (uint64_t)result, timing.time);
-    if (!is_error(result))
-        count_jump(thread, descriptor, file, position, result);
-    set_result(call, result);
+    long result = counted(thread, call, tally, file);
+    if (thread && !is_error(result) && has_jumped(descriptor, position, result))
+        count_call(thread, TALLY_JUMP, file, 0, 0, 0);
 }
 
-/* Syncs and seeks. */
-static void change_file(struct thread *thread, struct call *call, enum tally tally)
+static void seek(struct thread *thread, struct call *call)
 {
     int descriptor = (int)call->arguments[0];
-    uint32_t file = file_of_descriptor(descriptor, thread != NULL);
-    long result;
-    struct timing timing = timed(thread, call, tally, file, &result);
-    count_call(thread, tally, file, result, 0, timing.time);
-    if (thread && tally == TALLY_SEEK && !is_error(result))
+    long result = counted(thread, call, TALLY_SEEK, file_of_descriptor(descriptor, thread != NULL));
+    if (thread && !is_error(result))
         set_position(descriptor, result);
-    set_result(call, result);
-}
-
-/* Calls on names and folders. */
-static void count_only(struct thread *thread, struct call *call, enum tally tally)
-{
-    long result;
-    struct timing timing = timed(thread, call, tally, UNKNOWN_FILE, &result);
-    count_call(thread, tally, UNKNOWN_FILE, result, 0, timing.time);
-    set_result(call, result);
 }
 
 /* The time of a copy is attributed to its source. */
@@ -289,15 +277,15 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         transfer(thread, call, TALLY_WRITE, effect == EFFECT_WRITE ? -1 : call->arguments[3]);
         return CALL_MADE;
     case EFFECT_SYNC:
-        change_file(thread, call, TALLY_SYNC);
+        counted(thread, call, TALLY_SYNC, file_of_descriptor((int)call->arguments[0], thread != NULL));
         return CALL_MADE;
     case EFFECT_SEEK:
-        change_file(thread, call, TALLY_SEEK);
+        seek(thread, call);
         return CALL_MADE;
     case EFFECT_LOOKUP:
     case EFFECT_CHANGE:
     case EFFECT_LIST:
-        count_only(thread, call, TALLY_LOOKUP + (effect - EFFECT_LOOKUP));
+        counted(thread, call, TALLY_LOOKUP + (effect - EFFECT_LOOKUP), UNKNOWN_FILE);
         return CALL_MADE;
     case EFFECT_COPY_FROM_1_TO_0:
         copy(thread, call, 1, 0);

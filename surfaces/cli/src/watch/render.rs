@@ -63,9 +63,14 @@ fn allocations(allocated: &Allocated) -> String {
     for AllocatedStack { calls, bytes, frames } in allocated.stacks.iter().take(MAX_STACKS) {
         let calls = human::plural(*calls, "allocation");
         let _ = writeln!(text, "    {calls}, {}, from", human::bytes(*bytes));
-        frames.iter().take(MAX_FRAMES).for_each(|frame| text.push_str(&format!("      {}\n", human::safe(frame))));
+        text.push_str(&lines(&frames[..frames.len().min(MAX_FRAMES)]));
     }
     text
+}
+
+/// Frames, one per line.
+fn lines(frames: &[String]) -> String {
+    frames.iter().map(|frame| format!("      {}\n", human::safe(frame))).collect()
 }
 
 fn head(watched: &Watched, ceilings: Option<&Ceilings>) -> String {
@@ -261,7 +266,7 @@ fn stacks(stacks: &[Stack]) -> String {
     let mut text = String::new();
     for (calls, seconds, frames, has_more) in merged.into_iter().take(MAX_STACKS) {
         let _ = writeln!(text, "    {}, {}, from", human::plural(calls, "call"), human::seconds(seconds));
-        frames.iter().for_each(|frame| text.push_str(&format!("      {}\n", human::safe(frame))));
+        text.push_str(&lines(frames));
         if has_more {
             text.push_str("      and outer frames\n");
         }
