@@ -42,7 +42,7 @@ fn path(part: &str) -> PathBuf {
     root::target().join("nightly").join(format!("{part}.json"))
 }
 
-/// Hashes the files under `inputs`, the version of rustc, and the output of `tools`. Returns `None` without git.
+/// Hashes the files under `inputs` (without those under an input that starts with `:!`), the version of rustc, and the output of `tools`. Returns `None` without git.
 pub(crate) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
     let listing = ["-c", "core.quotePath=off", "ls-files", "--cached", "--others", "--exclude-standard", "--"];
     let files = root::output(Command::new("git").current_dir(root::root()).args(listing).args(inputs))?;
@@ -84,5 +84,6 @@ mod tests {
         assert_eq!(hash(&["tools/xtask"], &[]).unwrap(), whole);
         assert_ne!(hash(&["tools/xtask/src"], &[]).unwrap(), whole);
         assert_ne!(hash(&["tools/xtask"], &[&["git", "--version"]]).unwrap(), whole);
+        assert_ne!(hash(&["tools/xtask", ":!tools/xtask/src"], &[]).unwrap(), whole);
     }
 }
