@@ -52,8 +52,10 @@ const MAX_START_SECONDS: f64 = 0.005;
 /// A thread with more seconds on processors computes. Short processes may have the same numbers, one after another.
 const MIN_BUSY_SECONDS: f64 = 0.05;
 
-/// Functions that start a program or a thread. All work is below them, so they are never named.
-const STARTS: [&str; 5] = ["_start", "__libc_start", "start_thread", "clone", "__clone"];
+/// Functions that start a program or a thread, or run the tasks of a pool. All work is below them, so they are never
+/// named.
+const STARTS: [&str; 9] =
+    ["_start", "__libc_start", "start_thread", "clone", "__clone", "tbb::", "GOMP_", "__kmp", "rayon_core::"];
 
 /// Functions that wait for other reasons than a lock.
 const OTHER_WAITS: [&str; 6] = ["cond_", "condvar", "join", "sem_", "barrier", "park"];
@@ -68,7 +70,8 @@ const ALLOCATORS: [&str; 6] = ["malloc", "free", "calloc", "realloc", "operator 
 const PROCESS_WAITS: [&str; 5] = ["wait", "__wait", "pclose", "system", "__libc_system"];
 
 /// Modules whose functions are not named as callers.
-const SYSTEM_MODULES: [&str; 6] = ["libc.so", "libc-", "ld-", "libpthread", "libstdc++", "libgcc_s"];
+const SYSTEM_MODULES: [&str; 9] =
+    ["libc.so", "libc-", "ld-", "libpthread", "libstdc++", "libgcc_s", "libtbb.so", "libgomp.so", "libomp.so"];
 
 /// What limited a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -113,6 +113,44 @@ pub fn safe(name: &str) -> String {
     printable(&name.replace(['\n', '\r', '\t'], " "), char::REPLACEMENT_CHARACTER).into_owned()
 }
 
+/// A longer name of a function is shown without its template arguments.
+const MAX_FUNCTION_CHARS: usize = 60;
+
+/// A function's name, on one line; if it is long, without template arguments: `Writer<…>::write`.
+pub fn function(name: &str) -> String {
+    if name.chars().count() <= MAX_FUNCTION_CHARS {
+        return safe(name);
+    }
+    let mut text = String::new();
+    // Whether what each open bracket encloses is left out.
+    let mut brackets: Vec<bool> = Vec::new();
+    let mut is_shown = true;
+    for (at, char) in name.char_indices() {
+        let before = &name[..at];
+        let is_operator = before.trim_end_matches(['<', '>', '=', '-']).ends_with("operator");
+        match char {
+            '<' if !is_operator => {
+                let is_list = before.ends_with(|char: char| char.is_alphanumeric() || char == '_');
+                if is_shown {
+                    text.push_str(if is_list { "<…>" } else { "<" });
+                }
+                brackets.push(is_shown && is_list);
+                is_shown &= !is_list;
+            }
+            '>' if !is_operator && !before.ends_with('-') => {
+                let Some(is_list) = brackets.pop() else { return safe(name) };
+                if is_shown {
+                    text.push('>');
+                }
+                is_shown |= is_list;
+            }
+            char if is_shown => text.push(char),
+            _ => {}
+        }
+    }
+    if brackets.is_empty() { safe(&text) } else { safe(name) }
+}
+
 /// The first `shown` names, and the number of the rest.
 pub fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, shown: usize) -> String {
     let more = names.len().saturating_sub(shown);
@@ -126,6 +164,19 @@ pub fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>, shown: usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_names_of_functions_have_no_template_arguments() {
+        let long = |name: &str| function(&name.replace("LONG", &"x".repeat(60)));
+        assert_eq!(function("a<b>::c"), "a<b>::c");
+        assert_eq!(long("a::b<LONG, d<e> >::f<g>"), "a::b<…>::f<…>");
+        assert_eq!(long("<a::b<LONG> as c>::d"), "<a::b<…> as c>::d");
+        assert_eq!(long("a<LONG>::operator<< <b>"), "a<…>::operator<< <b>");
+        assert_eq!(long("a<LONG>::operator->"), "a<…>::operator->");
+        for unbalanced in ["a<LONG", "a>LONG"] {
+            assert_eq!(long(unbalanced), unbalanced.replace("LONG", &"x".repeat(60)));
+        }
+    }
 
     #[test]
     fn numbers_read_well() {

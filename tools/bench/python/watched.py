@@ -5,7 +5,8 @@ record` and `ltrace -f -c`, in turns. A tool that takes over MAX_SECONDS is stop
 first line of the report, the seconds alone, the seconds with each tool divided by them (minima of ROUNDS, 5), and whether
 the program wrote the same bytes. The second has the number of reads and writes of files, with their bytes, as `strace`
 and `polyhaul watch` count them in separate runs; both without the shared libraries that the dynamic linker loads before
-any program runs. Programs and tools that are missing are left out.
+any program runs. The third has the number of futex waits that returned, as both count them in one run. Programs and
+tools that are missing are left out.
 """
 
 from __future__ import annotations
@@ -88,6 +89,26 @@ for number in range(100_000):
         rows.commit()
 print(rows.execute("select count(*) from t").fetchone())
 """
+BLENDER = """
+import bpy, numpy, os
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+bpy.ops.wm.read_factory_settings(use_empty=True)
+side = numpy.arange(1000)
+x, y = numpy.meshgrid(side, side)
+vertices = numpy.stack([x, y, numpy.sin(x / 50) * numpy.cos(y / 50)], axis=-1)
+corners = (y[:-1, :-1] * 1000 + x[:-1, :-1]).reshape(-1, 1) + [0, 1, 1001, 1000]
+mesh = bpy.data.meshes.new("grid")
+mesh.vertices.add(vertices.size // 3)
+mesh.vertices.foreach_set("co", vertices.ravel())
+mesh.loops.add(corners.size)
+mesh.loops.foreach_set("vertex_index", corners.ravel())
+mesh.polygons.add(len(corners))
+mesh.polygons.foreach_set("loop_start", numpy.arange(len(corners)) * 4)
+mesh.update()
+bpy.context.collection.objects.link(bpy.data.objects.new("grid", mesh))
+for _ in range(10):
+    bpy.ops.wm.obj_export(filepath="blender.obj", export_materials=False)
+"""
 
 
 class Program(NamedTuple):
@@ -144,8 +165,10 @@ def programs() -> Iterator[Program]:
     yield Program("tar, 2,000 files", ["tar", "--mtime=@0", "-cf", "many.tar", "many"], "many.tar")
     yield Program("gzip, 32 MB", ["gzip", "-kfn", "mesh.obj"], "mesh.obj.gz")
     yield Program("Python, import numpy", [sys.executable, "-c", "import numpy; print(numpy.pi)"])
+    yield Program("Blender exporting OBJ, ten times 93 MB", [sys.executable, "-c", BLENDER], "blender.obj")
     yield Program("C++ reader of OBJ", ["./reader", "mesh.obj"])
     yield Program("ImageMagick", ["convert", "part.tga", "-resize", "200%", "part.png"], None)
+    yield Program("sort, 4 threads", ["sort", "--parallel=4", "mesh.obj", "-o", "sorted"], "sorted")
     yield Program("git status, 2,000 files", ["git", "-C", "many", "status", "--short"])
     yield Program("compiling C++", ["g++", "-O2", "-c", "reader.cpp", "-o", "reader.o"], "reader.o")
     yield Program("SQLite, 100,000 rows", [sys.executable, "-c", ROWS])
@@ -212,6 +235,36 @@ def add_call(counts: list[int], name: str, files: list[str], result: int) -> Non
             counts[place + 1] += max(result, 0)
 
 
+def count_waits(polyhaul: str, folder: Path, program: Program) -> tuple[int, int]:
+    """Futex waits that returned as `strace` counts them in a run, and as `polyhaul watch` does in the same run."""
+    report, log = folder / "report.json", folder / "strace.txt"
+    strace = ["strace", "-f", "-o", log, "-e", "trace=futex,execve,clone,clone3,fork,vfork"]
+    run = [*strace, polyhaul, "watch", "--json", "-o", report, "--", *program.command]
+    subprocess.run(run, cwd=folder, capture_output=True, check=True)
+    calls: dict[str, str] = {}
+    watched: set[str] = set()
+    waits = 0
+    lines = [line.split(maxsplit=1) for line in log.read_text(errors="replace").splitlines()]
+    for task, call in lines:
+        if call.endswith("<unfinished ...>"):
+            calls[task] = call
+            continue
+        if resumed := re.match(r"<\.\.\. \w+ resumed>(.*)", call):
+            call = calls.pop(task, "") + resumed[1]
+        if call.startswith("execve(") and task != lines[0][0]:
+            watched.add(task)
+        if (born := re.match(r"(?:clone3?|v?fork)\(.*= (\d+)$", call)) and task in watched:
+            watched.add(born[1])
+        waits += task in watched and is_wait(call)
+    return waits, json.loads(report.read_text())["locks"]["waits"]
+
+
+def is_wait(call: str) -> bool:
+    """Whether a call is a futex wait that returned. The recorder waits for the command with a limit of one second."""
+    is_recorder = re.search(r"FUTEX_WAIT, \d+, \{tv_sec=1, tv_nsec=0\}", call)
+    return bool(re.match(r"futex\([^,]*, FUTEX_(WAIT|LOCK_PI).*= -?\d", call)) and not is_recorder
+
+
 def watch(polyhaul: str, folder: Path, program: Program) -> tuple[str, Moved]:
     """The first line of the report, and reads and writes."""
     report = folder / "report.json"
@@ -258,6 +311,7 @@ def main() -> None:
     print(f"| program | first line | alone | {' | '.join(tools)} | same bytes |")
     print(f"|---|---|--:|{'--:|' * len(tools)}---|")
     counted = []
+    waits = []
     for program in programs():
         if not can_run(folder, program):
             continue
@@ -275,12 +329,17 @@ def main() -> None:
         print(f"| {program.name} | {line} | {best['alone']:.2f} s | {ratios} | {'yes' if is_same else 'NO'} |", flush=True)
         if "strace" in tools and best["strace"] < MAX_SECONDS:
             counted.append((program.name, count_by_strace(folder, program), moved))
+            waits.append((program.name, *count_waits(polyhaul, folder, program)))
     print("\n| program | reads | bytes read | writes | bytes written | as `strace` |")
     print("|---|--:|--:|--:|--:|---|")
     for name, by_strace, moved in counted:
         numbers = " | ".join(f"{number:,}" for number in moved)
         same = "the same" if moved == by_strace else " / ".join(f"{number:,}" for number in by_strace)
         print(f"| {name} | {numbers} | {same} |")
+    print("\n| program | waits by `strace` | waits by `polyhaul watch` |")
+    print("|---|--:|--:|")
+    for name, by_strace, by_watch in waits:
+        print(f"| {name} | {by_strace:,} | {by_watch:,} |")
 
 
 if __name__ == "__main__":

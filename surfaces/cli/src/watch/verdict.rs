@@ -29,11 +29,11 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
         WatchVerdict::Lock { waiting_threads, threads, function, share, holder, holding_threads } => {
             let waiting = human::count(*waiting_threads);
             let of = human::plural(*threads, "thread");
-            let function = human::safe(function);
+            let function = human::function(function);
             let holder = holder.as_ref().map_or_else(String::new, |holder| {
                 format!(
                     "; released most often by {} in {}",
-                    human::safe(holder),
+                    human::function(holder),
                     human::plural(*holding_threads, "thread")
                 )
             });
@@ -77,7 +77,7 @@ pub fn sentence(verdict: &WatchVerdict, ceilings: Option<&Ceilings>) -> String {
         }
         WatchVerdict::Asleep { function, caller, share } => {
             let doing = if function.contains("sleep") { "asleep" } else { "waiting" };
-            let function = human::safe(function);
+            let function = human::function(function);
             format!("{} of the time {doing} in {function}{}", percent(*share), called_from(caller.as_deref()))
         }
         WatchVerdict::Computing { .. } => computing(verdict),
@@ -103,7 +103,7 @@ fn kernel_work(work: &KernelWork, caller: Option<&str>) -> String {
     let [what, advice] = work_and_advice(work);
     let take = if work.count == 1 { "takes" } else { "take" };
     let caller = caller.map_or_else(String::new, |caller| {
-        format!("; most large allocations are made in {}: reusing memory would help", human::safe(caller))
+        format!("; most large allocations are made in {}: reusing memory would help", human::function(caller))
     });
     format!(": {what} {take} {}{caller}{advice}", human::seconds(work.seconds))
 }
@@ -133,7 +133,7 @@ fn computing(verdict: &WatchVerdict) -> String {
         return String::new();
     };
     let place = match function {
-        Some(function) => format!("{} of the CPU time in {}", percent(*share), human::safe(function)),
+        Some(function) => format!("{} of the CPU time in {}", percent(*share), human::function(function)),
         None => "computing".into(),
     };
     let cores = match threads {
@@ -147,7 +147,7 @@ fn computing(verdict: &WatchVerdict) -> String {
 }
 
 fn called_from(caller: Option<&str>) -> String {
-    caller.map_or_else(String::new, |caller| format!("; called from {}", human::safe(caller)))
+    caller.map_or_else(String::new, |caller| format!("; called from {}", human::function(caller)))
 }
 
 fn percent(share: f64) -> String {
