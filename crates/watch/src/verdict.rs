@@ -54,8 +54,21 @@ const MIN_BUSY_SECONDS: f64 = 0.05;
 
 /// Functions that start a program or a thread, or run the tasks of a pool. All work is below them, so they are never
 /// named.
-const STARTS: [&str; 9] =
-    ["_start", "__libc_start", "start_thread", "clone", "__clone", "tbb::", "GOMP_", "__kmp", "rayon_core::"];
+const STARTS: [&str; 12] = [
+    "_start",
+    "__libc_start",
+    "start_thread",
+    "clone",
+    "__clone",
+    "GOMP_",
+    "__kmp",
+    "tbb::",
+    "rayon_core::",
+    // The same without the feature `demangle`.
+    "_ZN3tbb",
+    "_ZNK3tbb",
+    "_ZN10rayon_core",
+];
 
 /// Functions that wait for other reasons than a lock.
 const OTHER_WAITS: [&str; 6] = ["cond_", "condvar", "join", "sem_", "barrier", "park"];

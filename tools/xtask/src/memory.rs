@@ -42,7 +42,8 @@ fn path(part: &str) -> PathBuf {
     root::target().join("nightly").join(format!("{part}.json"))
 }
 
-/// Hashes the files under `inputs` (without those under an input that starts with `:!`), the version of rustc, and the output of `tools`. Returns `None` without git.
+/// Hashes the files under `inputs` (without those under an input that starts with `:!`), the version of rustc, and the
+/// output of `tools`. Returns `None` without git.
 pub(crate) fn hash(inputs: &[&str], tools: &[&[&str]]) -> Option<String> {
     let listing = ["-c", "core.quotePath=off", "ls-files", "--cached", "--others", "--exclude-standard", "--"];
     let files = root::output(Command::new("git").current_dir(root::root()).args(listing).args(inputs))?;
