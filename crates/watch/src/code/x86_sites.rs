@@ -3,13 +3,15 @@
 //! See `sites` for the ways that are tried. Only functions near calls are decoded, and branches are collected only if
 //! neighbors have to move: most of a large module is searched for a few bytes and not decoded.
 
-use super::elf::{Elf, ElfSegment, FunctionExtent};
+#[cfg(test)]
+use super::elf::Elf;
+use super::elf::{ElfSegment, FunctionExtent};
 use super::sites::{Site, Sites};
 use super::x86::{self, Flow, Instruction};
 use memchr::memmem;
 use std::ops::Range;
 
-const SYSTEM_CALL: [u8; 2] = [0x0F, 0x05];
+pub(super) const SYSTEM_CALL: [u8; 2] = [0x0F, 0x05];
 
 /// XBEGIN, which leads elsewhere if its transaction fails.
 const START_TRANSACTION: [u8; 2] = [0xC7, 0xF8];
@@ -23,9 +25,6 @@ const MAX_SHORT: i64 = 127;
 
 /// Maximum size of code without unwind information to search.
 const MAX_GAP: usize = 1 << 20;
-
-/// Maximum size of a code segment whose branches are collected.
-const MAX_DECODED: usize = 16 << 20;
 
 /// Maximum number of instructions before or after a call that move.
 const MAX_MOVED: usize = 4;
@@ -43,13 +42,9 @@ const UNMAPPED_EXITS: [&[u8]; 2] = [&[0x48, 0x31, 0xFF, 0xB8, 60, 0, 0, 0], &[0x
 /// Maximum distance from a call to code that matters for its replacement: padding, or a short branch to its neighbors.
 const REACH: usize = 2 * MAX_SHORT as usize;
 
-/// Addresses of all bytes that look like system calls, in order.
-pub(super) fn possible_calls(elf: &Elf) -> Vec<u64> {
-    let of_segment = |segment: &ElfSegment| {
-        let address = segment.address;
-        memmem::find_iter(&segment.bytes, &SYSTEM_CALL).map(move |at| address + at as u64).collect::<Vec<_>>()
-    };
-    elf.code().flat_map(of_segment).collect()
+/// What matters of a function: its code, and what lies between it and the next one.
+pub(super) fn extent(function: &FunctionExtent) -> Range<u64> {
+    function.code.start..function.next.min(function.code.end.saturating_add(MAX_GAP as u64))
 }
 
 /// Whether a range is near one of these calls.
@@ -76,7 +71,7 @@ type Placed = (usize, Instruction);
 impl<'a> ModuleCode<'a> {
     /// Selects from the functions and possible calls of the module.
     pub(super) fn new(segment: &'a ElfSegment, functions: &[FunctionExtent], calls: &[u64]) -> ModuleCode<'a> {
-        let addresses = segment.address..segment.address + segment.bytes.len() as u64;
+        let addresses = segment.address..segment.address + segment.size as u64;
         let offset = |address: &u64| (address.clamp(&addresses.start, &addresses.end) - addresses.start) as usize;
         let possible = calls.iter().filter(|call| addresses.contains(call)).map(offset).collect();
         let mut code = ModuleCode { segment, possible, functions: Vec::new(), padding: Vec::new() };
@@ -96,7 +91,7 @@ impl<'a> ModuleCode<'a> {
     }
 
     fn bytes(&self, range: Range<usize>) -> &'a [u8] {
-        self.segment.bytes.get(range).unwrap_or_default()
+        self.segment.bytes(range)
     }
 
     pub(super) fn add_to(&self, sites: &mut Sites) {
@@ -108,7 +103,8 @@ impl<'a> ModuleCode<'a> {
                 None => crowded.push((function, call)),
             }
         }
-        if crowded.is_empty() || self.segment.bytes.len() > MAX_DECODED {
+        // Branches from anywhere may lead to neighbors of a call.
+        if crowded.is_empty() || !self.segment.is_whole() {
             sites.missed += crowded.len() as u32;
             return;
         }
@@ -165,7 +161,7 @@ impl<'a> ModuleCode<'a> {
     /// Whether the code depends on this system call as it is.
     fn has_to_stay(&self, call: usize) -> bool {
         let before = self.bytes(call.saturating_sub(16)..call);
-        let after = self.bytes(call + SYSTEM_CALL.len()..(call + 16).min(self.segment.bytes.len()));
+        let after = self.bytes(call + SYSTEM_CALL.len()..(call + 16).min(self.segment.size));
         let is_call = |code: &[u8]| code == SYSTEM_CALL;
         let unmaps = |code: &&[u8]| {
             after.strip_prefix(*code).and_then(|rest| rest.get(..2)).is_some_and(is_call)
@@ -193,11 +189,11 @@ impl<'a> ModuleCode<'a> {
     /// Offsets near these calls to which branches lead. Short branches are decoded. Bytes that look like a long branch
     /// to there count as one without being decoded: false positives are safe, and rarely cost a window.
     fn targets(&self, calls: &[(usize, usize)]) -> Targets {
-        let mut targets = Targets::new(self.segment.bytes.len());
+        let mut targets = Targets::new(self.segment.size);
         for function in self.functions.iter().filter(|function| is_close(function, calls)) {
             self.add_targets(function, &mut targets);
         }
-        let mut near = Targets::new(self.segment.bytes.len());
+        let mut near = Targets::new(self.segment.size);
         for (_, call) in calls {
             (call.saturating_sub(MAX_WINDOW)..call + MAX_WINDOW).for_each(|offset| near.add(offset));
         }
@@ -216,7 +212,7 @@ impl<'a> ModuleCode<'a> {
 
     /// Offsets to which all bytes that look like long branches lead.
     fn long_branches(&self) -> impl Iterator<Item = usize> {
-        let bytes = &self.segment.bytes;
+        let bytes = self.segment.bytes(0..self.segment.size);
         let opcodes = memchr::memchr3_iter(0xE8, 0xE9, 0x0F, bytes).chain(memmem::find_iter(bytes, &START_TRANSACTION));
         opcodes.filter_map(|at| match bytes.get(at..)? {
             [0xE8 | 0xE9, rest @ ..] | [0x0F, 0x80..=0x8F, rest @ ..] | [0xC7, 0xF8, rest @ ..] => {
@@ -298,7 +294,7 @@ impl Targets {
 #[cfg(test)]
 fn all_code(elf: &Elf) -> Option<Vec<ModuleCode<'_>>> {
     let functions = elf.functions(|_| true)?;
-    let calls = possible_calls(elf);
+    let calls = elf.find(&SYSTEM_CALL)?;
     Some(elf.code().map(|segment| ModuleCode::new(segment, &functions, &calls)).collect())
 }
 
@@ -307,9 +303,9 @@ fn all_code(elf: &Elf) -> Option<Vec<ModuleCode<'_>>> {
 pub(super) fn branch_targets(elf: &Elf) -> Option<std::collections::HashSet<u64>> {
     let mut addresses = std::collections::HashSet::new();
     for code in all_code(elf)? {
-        let mut targets = Targets::new(code.segment.bytes.len());
+        let mut targets = Targets::new(code.segment.size);
         code.functions.iter().for_each(|function| code.add_targets(function, &mut targets));
-        let offsets = (0..code.segment.bytes.len()).filter(|offset| targets.has(*offset));
+        let offsets = (0..code.segment.size).filter(|offset| targets.has(*offset));
         addresses.extend(offsets.map(|offset| code.segment.address + offset as u64));
     }
     Some(addresses)

@@ -42,5 +42,5 @@ fn sites_of(process: u32, start: u64, inode: u64) -> Option<Sites> {
     if file.metadata().ok()?.ino() != inode {
         return None;
     }
-    Some(sites::find(&Elf::read(&file)?))
+    Some(sites::find(&mut Elf::read(&file)?))
 }
