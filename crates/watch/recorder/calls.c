@@ -33,15 +33,6 @@ static int is_waking(long operation)
     return number == 1 || number == 5 || number == 10;
 }
 
-static void set_result(struct call *call, long result)
-{
-#if defined(__x86_64__)
-    call->number = result;
-#elif defined(__aarch64__)
-    call->arguments[0] = result;
-#endif
-}
-
 long make(struct call *call)
 {
     local.is_made = 0;
@@ -95,12 +86,33 @@ static long counted(struct thread *thread, struct call *call, enum tally tally, 
     return result;
 }
 
+/* Whether a call on a cured descriptor was answered. */
+static int is_answered(struct thread *thread, struct call *call, enum tally tally)
+{
+    long result;
+    enum answer answer = tally == TALLY_READ ? read_file(call, &result) : seek_in_file(call, &result);
+    if (answer == ANSWER_NONE)
+        return 0;
+    count_call(thread, tally, file_of_descriptor((int)call->arguments[0], 1), result, (uint64_t)result, 0);
+    set_result(call, result);
+    return 1;
+}
+
 /* Reads or writes from a position, or from the current one if it is negative. */
 static void transfer(struct thread *thread, struct call *call, enum tally tally, int64_t position)
 {
     int descriptor = (int)call->arguments[0];
+    int is_lent = 0;
+    if (tally == TALLY_READ && position < 0) {
+        int is_usual = call->number == SYS_READ || call->number == SYS_READV;
+        if (thread && is_usual && is_answered(thread, call, tally))
+            return;
+        is_lent = lend_position(descriptor);
+    }
     uint32_t file = file_of_descriptor(descriptor, thread != NULL);
     long result = counted(thread, call, tally, file);
+    if (is_lent)
+        take_position_back(descriptor);
     if (thread && !is_error(result) && has_jumped(descriptor, position, result))
         count_call(thread, TALLY_JUMP, file, 0, 0, 0);
 }
@@ -108,6 +120,9 @@ static void transfer(struct thread *thread, struct call *call, enum tally tally,
 static void seek(struct thread *thread, struct call *call)
 {
     int descriptor = (int)call->arguments[0];
+    if (thread && is_answered(thread, call, TALLY_SEEK))
+        return;
+    stop_cure(descriptor, ASIDE_CONTROLLED);
     long result = counted(thread, call, TALLY_SEEK, file_of_descriptor(descriptor, thread != NULL));
     if (thread && !is_error(result))
         set_position(descriptor, result);
@@ -116,10 +131,13 @@ static void seek(struct thread *thread, struct call *call)
 /* The time of a copy is attributed to its source. */
 static void copy(struct thread *thread, struct call *call, unsigned from, unsigned to)
 {
+    int is_lent = lend_position((int)call->arguments[from]);
     uint32_t source = file_of_descriptor((int)call->arguments[from], thread != NULL);
     uint32_t target = file_of_descriptor((int)call->arguments[to], thread != NULL);
     long result;
     struct timing timing = timed(thread, call, TALLY_READ, source, &result);
+    if (is_lent)
+        take_position_back((int)call->arguments[from]);
     count_call(thread, TALLY_READ, source, result, (uint64_t)result, timing.time);
     count_call(thread, TALLY_WRITE, target, result, (uint64_t)result, 0);
     set_result(call, result);
@@ -134,7 +152,10 @@ static void open_file(struct thread *thread, struct call *call)
     } else {
         if (thread)
             forget_descriptors((uint32_t)result, (uint32_t)result);
-        count_call(thread, TALLY_OPEN, file_of_descriptor((int)result, thread != NULL), 0, 0, timing.time);
+        uint32_t file = file_of_descriptor((int)result, thread != NULL);
+        count_call(thread, TALLY_OPEN, file, 0, 0, timing.time);
+        if (thread)
+            note_open((unsigned)result, file);
     }
     set_result(call, result);
 }
@@ -150,6 +171,10 @@ static void map(struct thread *thread, struct call *call)
     uint32_t file = is_file ? file_of_descriptor((int)call->arguments[4], thread != NULL) : UNKNOWN_FILE;
     long result;
     int is_code = is_file && call->arguments[2] & PROT_EXEC;
+    if (call->arguments[3] & MAP_FIXED)
+        forget_pages();
+    if (is_file && call->arguments[3] & MAP_SHARED && call->arguments[2] & PROT_WRITE)
+        keep_writer((int)call->arguments[4]);
     int is_large = !is_file && bytes >= LARGE_BYTES && call->arguments[2] & PROT_WRITE;
     struct timing timing = timed(thread, call, is_file ? TALLY_MAP : TALLY_NONE, file, &result);
     if ((is_file || is_large) && !is_error(result))
@@ -161,7 +186,95 @@ static void map(struct thread *thread, struct call *call)
     set_result(call, result);
 }
 
-/* Flag of close_range(2): close when a program is executed. */
+/* Another process has the position, or may write to the file. */
+static void share(long descriptor)
+{
+    stop_cure((int)descriptor, ASIDE_SHARED);
+    keep_writer((int)descriptor);
+}
+
+/* Two descriptors have the position. A child that shares memory has its own descriptors, and no cures. */
+static void duplicate(struct thread *thread, long from, long to)
+{
+    keep_writer((int)from);
+    if (thread && !is_error(to)) {
+        forget_descriptors((uint32_t)to, (uint32_t)to);
+        file_of_descriptor((int)to, 1);
+        duplicate_cure((int)from, (int)to);
+    }
+}
+
+/* Makes a call that uses the position of a descriptor. */
+static long make_at_position(struct call *call, long descriptor)
+{
+    int is_lent = lend_position((int)descriptor);
+    long result = make(call);
+    if (is_lent)
+        take_position_back((int)descriptor);
+    return result;
+}
+
+static long control(struct thread *thread, struct call *call)
+{
+    long result;
+    switch (call->arguments[1]) {
+    case F_GETFD:
+    case F_SETFD:
+    case F_GETFL:
+    case F_GETLK:
+    case F_OFD_GETLK:
+        return make(call);
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+        result = make(call);
+        empty_buffers();
+        return result;
+    case F_DUPFD:
+    case F_DUPFD_CLOEXEC:
+        result = make(call);
+        duplicate(thread, call->arguments[0], result);
+        return result;
+    default:
+        share(call->arguments[0]);
+        return make(call);
+    }
+}
+
+/* Requests of ioctl(2) that do not depend on the file or its position: TCGETS, FIONCLEX, FIOCLEX. */
+static int is_harmless(long request)
+{
+    return request == 0x5401 || request == 0x5450 || request == 0x5451;
+}
+
+/* Calls that share or control descriptors: dup, fcntl, ioctl, flock, splice, tee, unshare. */
+static long share_files(struct thread *thread, struct call *call)
+{
+    long result;
+    switch (call->number) {
+    case SYS_DUP:
+        result = make(call);
+        duplicate(thread, call->arguments[0], result);
+        return result;
+    case SYS_FCNTL:
+        return control(thread, call);
+    case SYS_FLOCK:
+        result = make(call);
+        empty_buffers();
+        return result;
+    case SYS_IOCTL:
+        return is_harmless(call->arguments[1]) ? make(call) : make_at_position(call, call->arguments[0]);
+    case SYS_UNSHARE:
+        disable_cures(ASIDE_UNSEEN);
+        return make(call);
+    default:
+        return make_at_position(call, call->arguments[0]);
+    }
+}
+
+/* Flags of close_range(2): threads have their own descriptors, close when a program is executed. */
+#define RANGE_UNSHARED 2
 #define RANGE_AT_EXEC 4
 
 static void close_files(struct thread *thread, struct call *call, enum effect effect)
@@ -169,12 +282,20 @@ static void close_files(struct thread *thread, struct call *call, enum effect ef
     uint32_t first = (uint32_t)call->arguments[effect == EFFECT_REPLACE];
     uint32_t last = effect == EFFECT_CLOSE_RANGE ? (uint32_t)call->arguments[1] : first;
     int is_closing = thread && !(effect == EFFECT_CLOSE_RANGE && call->arguments[2] & RANGE_AT_EXEC);
+    if (effect == EFFECT_REPLACE && call->arguments[0] == call->arguments[1]) {
+        set_result(call, make(call));
+        return;
+    }
+    if (effect != EFFECT_CLOSE)
+        stop_cures_from(first, last);
+    if (effect == EFFECT_CLOSE_RANGE && call->arguments[2] & RANGE_UNSHARED)
+        disable_cures(ASIDE_UNSEEN);
     if (is_closing)
         forget_descriptors(first, last);
     long result = make(call);
     /* Another thread may have used the old file until the call. */
     if (is_closing && effect == EFFECT_REPLACE)
-        forget_descriptors(first, last);
+        duplicate(thread, call->arguments[0], result);
     set_result(call, result);
 }
 
@@ -200,6 +321,9 @@ static void sleep_in_call(struct thread *thread, struct call *call)
 {
     int is_queue = call->number == IO_URING_ENTER;
     long result;
+    /* Control data may have descriptors. */
+    if (call->number == SYS_SENDMSG && call->arguments[1] && ((const uint64_t *)call->arguments[1])[5])
+        stop_all_cures(ASIDE_SHARED);
     struct timing timing = timed(thread, call, TALLY_SLEEP, UNKNOWN_FILE, &result);
     /* What the first thread waits for, the user waits for. Others may be idle. */
     if (thread && thread->id == record->process[process_index].id)
@@ -213,6 +337,7 @@ static void sleep_in_call(struct thread *thread, struct call *call)
 static void fork_process(struct call *call)
 {
     uint32_t index = process_index == NO_PROCESS ? NO_PROCESS : reserve_process(0);
+    stop_all_cures(ASIDE_SHARED);
     long result = make(call);
     if (result == 0)
         continue_as_child(index);
@@ -241,6 +366,10 @@ static long clone_process(struct thread *thread, struct call *call, enum effect 
         fork_process(call);
         return CALL_MADE;
     }
+    if (flags & CLONE_FILES)
+        begin_threads();
+    else
+        stop_all_cures(ASIDE_SHARED);
     if (thread && !(flags & CLONE_SETTLS))
         thread->is_spawning = 1;
     return CALL_LEFT;
@@ -251,6 +380,7 @@ static void restrict_calls(struct thread *thread, struct call *call, int is_filt
 {
     uint32_t before = is_restricted;
     if (is_filter && thread && !before) {
+        disable_cures(ASIDE_UNSEEN);
         is_restricted = 1;
         stop_all_sampling();
     }
@@ -260,6 +390,15 @@ static void restrict_calls(struct thread *thread, struct call *call, int is_filt
         start_sampling();
     }
     set_result(call, result);
+}
+
+/* Calls on names. Another thread may begin to read the file before the call, and still have what it truncates. */
+static void change_name(struct thread *thread, struct call *call, enum tally tally)
+{
+    const char *truncated = call->number == SYS_TRUNCATE ? (const char *)call->arguments[0] : NULL;
+    note_truncation(truncated);
+    counted(thread, call, tally, UNKNOWN_FILE);
+    note_truncation(truncated);
 }
 
 static long dispatch(struct thread *thread, struct call *call, enum effect effect)
@@ -285,7 +424,7 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
     case EFFECT_LOOKUP:
     case EFFECT_CHANGE:
     case EFFECT_LIST:
-        counted(thread, call, TALLY_LOOKUP + (effect - EFFECT_LOOKUP), UNKNOWN_FILE);
+        change_name(thread, call, TALLY_LOOKUP + (effect - EFFECT_LOOKUP));
         return CALL_MADE;
     case EFFECT_COPY_FROM_1_TO_0:
         copy(thread, call, 1, 0);
@@ -314,11 +453,14 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
     case EFFECT_CLONE3:
         return clone_process(thread, call, effect);
     case EFFECT_VFORK:
+        stop_all_cures(ASIDE_SHARED);
         if (thread)
             thread->is_spawning = 1;
         return CALL_LEFT;
     case EFFECT_EXEC:
     case EFFECT_EXEC_AT:
+        stop_all_cures(ASIDE_SHARED);
+        count_cures();
         set_result(call, execute(thread, call, effect));
         return CALL_MADE;
     case EFFECT_RESTRICT:
@@ -336,7 +478,15 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
     case EFFECT_SLEEP:
         sleep_in_call(thread, call);
         return CALL_MADE;
+    case EFFECT_SHARE:
+        set_result(call, share_files(thread, call));
+        return CALL_MADE;
+    case EFFECT_MEMORY:
+        forget_pages();
+        set_result(call, make(call));
+        return CALL_MADE;
     case EFFECT_QUEUE:
+        disable_cures(ASIDE_UNSEEN);
         __atomic_store_n(&record->has_queues, 1, __ATOMIC_RELAXED);
         return CALL_LEFT;
     case EFFECT_EXIT:
@@ -344,6 +494,8 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
             end_thread();
         return CALL_LEFT;
     case EFFECT_EXIT_ALL:
+        if (thread)
+            count_cures();
         if (thread)
             end_process();
         else if (local.thread) /* A child that shares memory ends. */
@@ -354,10 +506,27 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
     }
 }
 
+/* Answers a call at once. A signal that cancels the thread needs to find the call. */
+static inline int is_answered_at_once(struct call *call, enum effect effect)
+{
+    const struct thread *thread = local.thread;
+    if ((effect != EFFECT_READ && effect != EFFECT_SEEK) || thread == NULL || thread->is_spawning)
+        return 0;
+    struct call *outer = local.call;
+    local.call = call;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    int is_answered = effect == EFFECT_READ ? read_buffer(call) : seek_in_buffer(call);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    local.call = outer;
+    return is_answered;
+}
+
 long polyhaul_call(struct call *call)
 {
-    struct thread *thread = this_thread();
     enum effect effect = polyhaul_effects[call->number];
+    if (is_answered_at_once(call, effect))
+        return CALL_MADE;
+    struct thread *thread = this_thread();
     /* A child that shares memory may never return, so it leaves the state of its parent alone. */
     if (local.thread && !thread)
         return dispatch(NULL, call, effect);

@@ -129,6 +129,12 @@ static void count_in_common(enum tally tally, uint32_t file, long result, uint64
     add_to_common(&one);
 }
 
+void count_several(uint32_t tally, uint32_t file, uint64_t calls, uint64_t bytes)
+{
+    struct count several = {.file = file, .tally = tally, .calls = calls, .bytes = bytes};
+    add_to_common(&several);
+}
+
 static void add_activity(struct thread *thread, enum tally tally, long result, uint64_t bytes, uint64_t ticks)
 {
     unsigned kind = tally == TALLY_READ || tally == TALLY_SEEK ? 0 : tally == TALLY_WRITE ? 1 : 2;

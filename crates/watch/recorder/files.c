@@ -5,9 +5,6 @@
 
 #include "recorder.h"
 
-/* Number of cached descriptors; higher ones are resolved at each call. */
-#define MAX_DESCRIPTORS 65536
-
 /* Longest name. The buffer is on the stack of the program, which may be small. */
 #define MAX_PATH 1024
 
@@ -184,6 +181,7 @@ void forget_descriptors(uint32_t first, uint32_t last)
     for (uint32_t descriptor = first; descriptor <= last; descriptor++) {
         if (descriptors[descriptor] == 0)
             continue;
+        end_cure(descriptor);
         __atomic_store_n(&descriptors[descriptor], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&positions[descriptor], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&ends[descriptor], 0, __ATOMIC_RELAXED);

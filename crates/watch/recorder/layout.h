@@ -20,6 +20,8 @@
 #define MAX_NAME_BYTES (6u << 20)
 #define MAX_COUNTS 65536
 #define MAX_SAMPLES 512
+#define MAX_SHARED_FILES 16384
+#define MAX_PATTERN_BYTES 65536
 
 /* Bytes of a stack that a sample copies. */
 #define STACK_BYTES 16384
@@ -66,6 +68,8 @@ enum effect {
     EFFECT_LIST,
     EFFECT_READ_AT,
     EFFECT_WRITE_AT,
+    EFFECT_SHARE, /* This and the next one matter for cures alone. */
+    EFFECT_MEMORY,
 };
 
 /* Kinds of objects that descriptors refer to, in the order of src/files.rs. */
@@ -139,6 +143,19 @@ enum tally {
     TALLY_JUMP, /* A read, write or seek far from the last one. */
     TALLY_ALLOCATE,
     TALLY_WAKE, /* A release of something that threads wait for. */
+    TALLY_ANSWERED, /* Reads and seeks without a system call. */
+    TALLY_ASIDE, /* The first reason of `enum aside`; the others follow. */
+};
+
+/* Why small reads of a file are not answered any more. */
+enum aside {
+    ASIDE_SHARED, /* Another process may use the position. */
+    ASIDE_WRITTEN, /* A recorded program may write to it. */
+    ASIDE_CHANGED, /* Another program has changed it. */
+    ASIDE_CONTROLLED, /* A call needs the position in the kernel. */
+    ASIDE_KIND, /* The file system may change it without a call. */
+    ASIDE_CROWDED, /* Too many files at a time. */
+    ASIDE_UNSEEN, /* The program makes calls that cannot be seen. */
 };
 
 /* Calls of one kind on one file. */
@@ -217,6 +234,15 @@ struct file {
     uint32_t name_bytes;
 };
 
+/* A file that is read from a buffer or written to. */
+struct shared_file {
+    uint32_t state;
+    uint32_t writers; /* Descriptors that may write to it. */
+    uint64_t changes; /* Times that one was opened, and others that it may have changed. */
+    uint64_t device;
+    uint64_t inode;
+};
+
 struct record {
     uint64_t magic;
     uint32_t bell; /* Rung when something waits for the command. */
@@ -248,15 +274,20 @@ struct record {
     struct count counts[MAX_COUNTS];
     struct thread thread[MAX_THREADS];
     struct sample samples[MAX_SAMPLES];
+    struct shared_file shared_files[MAX_SHARED_FILES];
+    char patterns[MAX_PATTERN_BYTES]; /* Of files to cure, each with a NUL byte, and an empty one. */
 };
 
 /* Option: name pipes, sockets and other objects, too. */
 #define OPTION_ALL 1u
 /* Option: read the time from the system, because the counter of the processor is not reliable. */
 #define OPTION_CLOCK 2u
+/* Option: answer small reads of the files of `patterns`. */
+#define OPTION_CURE 4u
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct thread) == 1840, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct record) == 38617808, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

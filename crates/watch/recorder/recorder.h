@@ -3,7 +3,7 @@
  * `start.c` starts in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
  * `polyhaul_call` in `calls.c`. `files.c` resolves descriptors, `count.c` counts, `slots.c` holds threads and processes,
  * `execute.c` passes the recorder on to programs, `sample.c` takes samples of stacks, `signals.c` keeps signal handlers of
- * C libraries working. `machine.h` depends on the processor. No part
+ * C libraries working, `cure.c` answers small reads. `machine.h` depends on the processor. No part
  * allocates, locks or calls a C library: a call may come from a signal handler or from a child that borrows memory. */
 
 #ifndef POLYHAUL_RECORDER_H
@@ -86,6 +86,8 @@ extern HIDDEN uint32_t process_index;
 void ring(void) HIDDEN;
 
 /* files.c */
+/* Number of cached descriptors; higher ones are resolved at each call. */
+#define MAX_DESCRIPTORS 65536
 #define UNKNOWN_FILE 0 /* The file whose name is not known. */
 uint32_t file_of_descriptor(int descriptor, int is_cached) HIDDEN;
 void set_position(int descriptor, int64_t position) HIDDEN;
@@ -96,7 +98,35 @@ uint32_t file_of_name(enum object object, const char *name, uint32_t size) HIDDE
 /* count.c */
 void count_call(struct thread *thread, enum tally tally, uint32_t file, long result, uint64_t bytes, uint64_t ticks)
     HIDDEN;
+void count_several(uint32_t tally, uint32_t file, uint64_t calls, uint64_t bytes) HIDDEN;
 void add_own_counts(struct thread *thread) HIDDEN;
+
+/* cure.c */
+/* Who answered a call: nobody yet, so that it has to be made, or the file. */
+enum answer {
+    ANSWER_NONE,
+    ANSWER_FROM_FILE,
+};
+int read_buffer(struct call *call) HIDDEN;
+enum answer read_file(struct call *call, long *result) HIDDEN;
+int seek_in_buffer(struct call *call) HIDDEN;
+enum answer seek_in_file(struct call *call, long *result) HIDDEN;
+void note_open(unsigned descriptor, uint32_t file) HIDDEN;
+void note_truncation(const char *path) HIDDEN;
+void end_cure(uint32_t descriptor) HIDDEN;
+void stop_cure(long descriptor, enum aside reason) HIDDEN;
+/* Before another process has the descriptors, too: a child that shares memory may use their numbers for other files. */
+void stop_all_cures(enum aside reason) HIDDEN;
+void duplicate_cure(long from, long to) HIDDEN;
+int lend_position(long descriptor) HIDDEN;
+void take_position_back(long descriptor) HIDDEN;
+void empty_buffers(void) HIDDEN;
+void stop_cures_from(uint32_t first, uint32_t last) HIDDEN;
+void disable_cures(enum aside reason) HIDDEN;
+void keep_writer(long descriptor) HIDDEN;
+void begin_threads(void) HIDDEN;
+void forget_pages(void) HIDDEN;
+void count_cures(void) HIDDEN;
 
 /* patch.c */
 void patch_modules(void) HIDDEN;
@@ -107,6 +137,15 @@ extern HIDDEN char record_path[], recorder_path[];
 long execute(struct thread *thread, struct call *call, enum effect effect) HIDDEN;
 
 /* calls.c */
+static inline void set_result(struct call *call, long result)
+{
+#if defined(__x86_64__)
+    call->number = result;
+#elif defined(__aarch64__)
+    call->arguments[0] = result;
+#endif
+}
+
 long make(struct call *call) HIDDEN;
 /* Makes a call with another value of an argument. */
 long make_with(struct call *call, int index, const void *value) HIDDEN;

@@ -13,6 +13,19 @@
 #define SYS_READ 0
 #define SYS_CLOSE 3
 #define SYS_FSTAT 5
+#define SYS_LSEEK 8
+#define SYS_IOCTL 16
+#define SYS_DUP 32
+#define SYS_FLOCK 73
+#define SYS_READV 19
+#define SYS_SENDMSG 46
+#define SYS_FCNTL 72
+#define SYS_SPLICE 275
+#define SYS_FSTATFS 138
+#define SYS_PREADV 295
+#define SYS_UNSHARE 272
+#define SYS_TRUNCATE 76
+#define SYS_NEWFSTATAT 262
 #define SYS_SCHED_YIELD 24
 #define SYS_MMAP 9
 #define SYS_PREAD 17
@@ -36,6 +49,19 @@
 #define SYS_READ 63
 #define SYS_CLOSE 57
 #define SYS_FSTAT 80
+#define SYS_LSEEK 62
+#define SYS_IOCTL 29
+#define SYS_DUP 23
+#define SYS_FLOCK 32
+#define SYS_READV 65
+#define SYS_SENDMSG 211
+#define SYS_FCNTL 25
+#define SYS_SPLICE 76
+#define SYS_FSTATFS 44
+#define SYS_PREADV 69
+#define SYS_UNSHARE 97
+#define SYS_TRUNCATE 45
+#define SYS_NEWFSTATAT 79
 #define SYS_SCHED_YIELD 124
 #define SYS_MMAP 222
 #define SYS_PREAD 67
@@ -61,14 +87,37 @@
 #define AT_EMPTY_PATH 0x1000
 #define O_RDONLY 0
 #define O_RDWR 2
+#define O_ACCMODE 3
+#define O_PATH 010000000
 #define O_CLOEXEC 02000000
 #define R_OK 4
+#if defined(__x86_64__)
+#define O_DIRECT 040000
+#elif defined(__aarch64__)
+#define O_DIRECT 0200000
+#endif
+
+#define SEEK_SET 0
+#define SEEK_CUR 1
+
+#define F_DUPFD 0
+#define F_GETFD 1
+#define F_SETFD 2
+#define F_GETFL 3
+#define F_GETLK 5
+#define F_SETLK 6
+#define F_SETLKW 7
+#define F_OFD_GETLK 36
+#define F_OFD_SETLK 37
+#define F_OFD_SETLKW 38
+#define F_DUPFD_CLOEXEC 1030
 
 #define PROT_READ 1
 #define PROT_WRITE 2
 #define PROT_EXEC 4
 #define MAP_SHARED 1
 #define MAP_PRIVATE 2
+#define MAP_FIXED 0x10
 #define MAP_ANONYMOUS 0x20
 #define MAP_FIXED_NOREPLACE 0x100000
 
@@ -76,10 +125,12 @@
 #define FUTEX_WAKE 1
 
 #define CLONE_VM 0x100
+#define CLONE_FILES 0x400
 #define CLONE_VFORK 0x4000
 #define CLONE_SETTLS 0x80000
 
 #define EINTR 4
+#define EINVAL 22
 
 #define SA_SIGINFO 4ul
 #define SA_RESTORER 0x04000000ul
@@ -128,21 +179,6 @@ static inline long system_call(long number, long a, long b, long c, long d, long
 #define SYSTEM3(number, a, b, c) system_call(number, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define SYSTEM4(number, a, b, c, d) system_call(number, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 
-/* The fields of the kernel's `struct stat` that are used. */
-struct file_status {
-#if defined(__x86_64__)
-    uint64_t device;
-    uint64_t inode;
-    uint64_t links;
-    uint32_t mode;
-    uint32_t others[29];
-#elif defined(__aarch64__)
-    uint64_t device;
-    uint64_t inode;
-    uint32_t mode;
-    uint32_t others[27];
-#endif
-};
 
 #define MODE_TYPE 0170000
 #define MODE_PIPE 0010000
@@ -156,6 +192,30 @@ struct timespec_of_kernel {
     int64_t seconds;
     int64_t nanoseconds;
 };
+
+/* `struct stat` of the kernel. */
+struct file_status {
+    uint64_t device;
+    uint64_t inode;
+#if defined(__x86_64__)
+    uint64_t links;
+    uint32_t mode;
+    uint32_t owner[3];
+    uint64_t of_device;
+#elif defined(__aarch64__)
+    uint32_t mode;
+    uint32_t links;
+    uint32_t owner[2];
+    uint64_t of_device[2];
+#endif
+    int64_t size;
+    uint64_t blocks[2];
+    struct timespec_of_kernel read;
+    struct timespec_of_kernel written;
+    struct timespec_of_kernel changed;
+    uint64_t unused[3];
+};
+_Static_assert(offsetof(struct file_status, size) == 48 && offsetof(struct file_status, written) == 88, "asm/stat.h");
 
 /* Start and length of memory. */
 struct memory_range {

@@ -19,6 +19,9 @@ use std::path::Path;
 /// Maximum number of stacks reported per file, and for all lock waits.
 const MAX_STACKS: usize = 32;
 
+/// A file with at least this many reads that are small on average needs the cure. Fewer take less than a millisecond.
+const MIN_SMALL_READS: u64 = 1000;
+
 /// A file is slow if buffering would save more than this, and more than half of the time of its reads and writes.
 const WORTH_SECONDS: f64 = 0.000_5;
 
@@ -440,6 +443,12 @@ impl Row {
 
     fn moving_seconds(&self) -> f64 {
         self.reads.seconds + self.writes.seconds + self.seek_seconds
+    }
+
+    /// Whether it is a file with many small reads, which [`crate::cure`] answers.
+    pub fn needs_cure(&self) -> bool {
+        let are_small = self.reads.bytes < SMALL_BYTES * self.reads.calls;
+        self.kind == Kind::File && are_small && self.reads.calls >= MIN_SMALL_READS.max(self.writes.calls)
     }
 
     /// Whether buffering is worthwhile.

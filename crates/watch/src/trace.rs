@@ -7,6 +7,7 @@
 //! processes.
 
 use crate::child::{Child, Departed, Refusal, Work};
+use crate::cure::CuredFile;
 use crate::delay::Delay;
 use crate::files::{Allocations, Descriptors, Files, NameCalls, WAIT_NS};
 use crate::filter::{Call, Filter};
@@ -43,7 +44,7 @@ const CALL_STOP: c_int = libc::SIGTRAP | 0x80;
 const AGAIN: std::ops::RangeInclusive<i64> = -516..=-512;
 
 /// Observations requested in addition to the calls on files.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Whether to distinguish pipes, sockets and other objects.
     pub all: bool,
@@ -54,6 +55,9 @@ pub struct Wanted {
     /// Whether to record what threads do over time, and the stacks of their time on processors ([`crate::preload`]
     /// only).
     pub profile: bool,
+    /// Paths of files whose small reads are answered from memory ([`crate::preload`] only); `*` stands for any
+    /// characters.
+    pub cured: Vec<String>,
 }
 
 /// Cost of stopping, measured with calls that do nothing.
@@ -170,6 +174,8 @@ pub struct Seen {
     pub timeline: Timeline,
     /// Whether a profile was requested.
     pub has_profile: bool,
+    /// Files whose small reads were answered from memory.
+    pub cures: Vec<CuredFile>,
     /// What all processes used.
     pub used: Used,
 }
@@ -311,7 +317,7 @@ impl<'a> Tracer<'a> {
     fn new(filter: &'a Filter, request: Wanted, costs: StopCosts, root: pid_t) -> Tracer<'a> {
         Tracer {
             filter,
-            wanted: request,
+            wanted: request.clone(),
             costs,
             near: Near::default(),
             root,

@@ -3,6 +3,8 @@
 //! `awkward.c` has the programs. Without a C compiler, the tests pass with a note on standard error.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
+mod common;
+
 use polyhaul_watch::files::{File, Kind, NameCalls};
 use polyhaul_watch::preload;
 use polyhaul_watch::timeline::{Activity, Line};
@@ -18,18 +20,7 @@ use std::time::Duration;
 /// The compiled programs, or `None` without a compiler.
 fn program() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/awkward.c");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("awkward");
-        let mut compile = Command::new("cc");
-        compile.args(["-O1", "-pthread", "-w", "-o"]).arg(&target).arg(source);
-        compile.status().is_ok_and(|status| status.success()).then_some(target)
-    });
-    let program = program.as_deref().filter(|_| preload::is_available());
-    if program.is_none() {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: there is no C compiler");
-    }
-    program
+    PROGRAM.get_or_init(|| common::compiled("awkward")).as_deref()
 }
 
 /// A run of a case: its output and its end.
@@ -62,7 +53,7 @@ fn record(case: &str) -> Option<Seen> {
         }
     }
     let plain = Ran { text: fs::read_to_string(&output).unwrap(), end };
-    let request = Wanted { all: true, stacks: false, locks: true, profile: true };
+    let request = Wanted { all: true, locks: true, profile: true, ..Wanted::default() };
     let seen = preload::watch(&parts, request, &|_| ()).unwrap();
     let recorded = Ran { text: fs::read_to_string(&output).unwrap(), end: seen.end };
     assert_eq!(recorded, plain);

@@ -24,6 +24,22 @@ const OTHERS: &[(c_long, u8)] = &[
     (libc::SYS_lseek, 27),
 ];
 
+/// Calls that share or control descriptors, or change which memory is writable. They matter for cures alone.
+const FOR_CURES: &[(c_long, u8)] = &[
+    (libc::SYS_dup, 33),
+    (libc::SYS_fcntl, 33),
+    (libc::SYS_ioctl, 33),
+    (libc::SYS_flock, 33),
+    (libc::SYS_splice, 33),
+    (libc::SYS_tee, 33),
+    (libc::SYS_unshare, 33),
+    (libc::SYS_munmap, 34),
+    (libc::SYS_mprotect, 34),
+    (libc::SYS_pkey_mprotect, 34),
+    (libc::SYS_mremap, 34),
+    (libc::SYS_brk, 34),
+];
+
 /// Reads and writes whose position is in argument 3.
 const POSITIONED: [c_long; 6] =
     [libc::SYS_pread64, libc::SYS_preadv, libc::SYS_preadv2, libc::SYS_pwrite64, libc::SYS_pwritev, libc::SYS_pwritev2];
@@ -153,7 +169,7 @@ const SLEEPS: &[c_long] = &[
 ];
 
 /// The effect of each system call, by number; 0 for none.
-pub(super) fn table(has_locks: bool) -> [u8; MAX_CALLS] {
+pub(super) fn table(has_locks: bool, has_cures: bool) -> [u8; MAX_CALLS] {
     let locks = if has_locks { LOCKS } else { &[] };
     let mut effects = [0; MAX_CALLS];
     let rows = FILES.iter().chain(locks).map(|(number, call)| (*number, effect(*number, *call)));
@@ -161,7 +177,9 @@ pub(super) fn table(has_locks: bool) -> [u8; MAX_CALLS] {
     let waits = waits.iter().map(|(number, _)| *number);
     let sleeps = SLEEPS.iter().copied().chain(waits).map(|number| (number, SLEEP));
     let names = NAMES.into_iter().flat_map(|(numbers, effect)| numbers.iter().map(move |number| (*number, effect)));
-    for (number, effect) in rows.chain(OTHERS.iter().copied()).chain(sleeps).chain(names) {
+    let for_cures = if has_cures { FOR_CURES } else { &[] };
+    let others = OTHERS.iter().chain(for_cures).copied();
+    for (number, effect) in rows.chain(others).chain(sleeps).chain(names) {
         if let Some(slot) = usize::try_from(number).ok().and_then(|number| effects.get_mut(number)) {
             *slot = effect;
         }

@@ -17,6 +17,8 @@ pub(super) const MAX_FILES: usize = 32_768;
 pub(super) const MAX_NAME_BYTES: usize = 6 << 20;
 pub(super) const MAX_COUNTS: usize = 65_536;
 pub(super) const MAX_SAMPLES: usize = 512;
+pub(super) const MAX_SHARED_FILES: usize = 16_384;
+pub(super) const MAX_PATTERN_BYTES: usize = 65_536;
 pub(super) const STACK_BYTES: usize = 16_384;
 const OWN_COUNTS: usize = 8;
 pub(super) const EXACT_SIZES: usize = 4;
@@ -44,11 +46,14 @@ pub(super) mod tally {
     pub(in crate::preload) const JUMP: u32 = 13;
     pub(in crate::preload) const ALLOCATE: u32 = 14;
     pub(in crate::preload) const WAKE: u32 = 15;
+    pub(in crate::preload) const ANSWERED: u32 = 16;
+    pub(in crate::preload) const ASIDE: u32 = 17;
 }
 
 /// Options of a record.
 pub(super) const OPTION_ALL: u32 = 1;
 pub(super) const OPTION_CLOCK: u32 = 2;
+pub(super) const OPTION_CURE: u32 = 4;
 
 #[repr(C)]
 pub(super) struct ModuleSlot {
@@ -170,6 +175,16 @@ pub(super) struct FileSlot {
     pub(super) name_bytes: AtomicU32,
 }
 
+/// A file that is read from a buffer or written to.
+#[repr(C)]
+pub(super) struct SharedFileSlot {
+    state: AtomicU32,
+    writers: AtomicU32,
+    changes: AtomicU64,
+    device: AtomicU64,
+    inode: AtomicU64,
+}
+
 #[repr(C)]
 pub(super) struct RecordLayout {
     pub(super) magic: AtomicU64,
@@ -201,8 +216,10 @@ pub(super) struct RecordLayout {
     pub(super) counts: [CountSlot; MAX_COUNTS],
     pub(super) thread: [ThreadSlot; MAX_THREADS],
     pub(super) samples: [SampleSlot; MAX_SAMPLES],
+    shared_files: [SharedFileSlot; MAX_SHARED_FILES],
+    pub(super) patterns: [AtomicU8; MAX_PATTERN_BYTES],
 }
 
 // The sizes that `recorder/layout.h` asserts.
 const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1840);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_027_984);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_617_808);

@@ -51,7 +51,9 @@ pub fn is_available() -> bool {
 /// Records a program until it and all its children have ended. `hand_over` receives the process to which signals should
 /// go, as in [`crate::trace::watch`].
 pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
-    let record = SharedRecord::new(&effects::table(request.locks), request.all).map_err(Failure::System)?;
+    let effects = effects::table(request.locks, !request.cured.is_empty());
+    let record = SharedRecord::new(&effects, request.all).map_err(Failure::System)?;
+    record.cure(&request.cured);
     let mut library = File::from(system::memory_file(c"polyhaul-recorder").map_err(Failure::System)?);
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
@@ -153,7 +155,7 @@ impl RecordSession<'_> {
     }
 
     fn finish(self, status: ExitStatus, run_ns: u64) -> Seen {
-        let RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, shelf, cpu, shared } =
+        let RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, cures, shelf, cpu, shared } =
             self.record.finish(self.samples);
         let end = match (status.code(), status.signal()) {
             (Some(code), _) => End::Code(code),
@@ -176,6 +178,7 @@ impl RecordSession<'_> {
             has_queues: shared.has_queues.load(Relaxed) != 0,
             queued: shared.queued.load(Relaxed),
             unrecorded,
+            cures,
             lost: shared.lost.load(Relaxed),
             missed_sites: shared.not_patched.load(Relaxed),
             lost_samples: shared.lost_samples.load(Relaxed),

@@ -5,10 +5,11 @@
 
 use super::clock::RecordClock;
 use super::layout::{
-    CountSlot, ENDED, FREE, MAGIC, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK, READY, RecordLayout,
-    SampleSlot, TAKEN, ThreadSlot, tally,
+    CountSlot, ENDED, FREE, MAGIC, MAX_PATTERN_BYTES, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK,
+    OPTION_CURE, READY, RecordLayout, SampleSlot, TAKEN, ThreadSlot, tally,
 };
 use super::samples::StackSamples;
+use crate::cure::{Aside, AsideReason, CuredFile};
 use crate::files::{Allocations, CallTotal, File, Files, Kind, LIMITS, NameCalls, Transfers, WAIT_NS};
 use crate::locks::{Locks, Waits};
 use crate::stacks::{Shelf, Stacks};
@@ -41,6 +42,8 @@ pub(super) struct SharedRecord {
     allocations: Allocations,
     /// Programs that were executed without a recorder, by name.
     unrecorded: BTreeMap<String, u64>,
+    /// Files whose small reads were answered, by name.
+    cures: BTreeMap<String, CuredFile>,
     /// Scheduling delay by thread.
     delays: HashMap<pid_t, i64>,
 }
@@ -53,6 +56,7 @@ pub(super) struct RecordTotals {
     pub(super) sleeps: HashMap<pid_t, Stacks>,
     pub(super) allocations: Allocations,
     pub(super) unrecorded: Vec<(String, u64)>,
+    pub(super) cures: Vec<CuredFile>,
     pub(super) shelf: Shelf,
     pub(super) cpu: CpuTime,
     pub(super) shared: Arc<Shared<RecordLayout>>,
@@ -75,6 +79,7 @@ impl SharedRecord {
             name_calls: NameCalls::default(),
             allocations: Allocations::default(),
             unrecorded: BTreeMap::new(),
+            cures: BTreeMap::new(),
             delays: HashMap::new(),
         };
         while clock.start.elapsed() < MEASURED {
@@ -86,6 +91,19 @@ impl SharedRecord {
         record.shared.sample_ns.store(SAMPLED.as_nanos() as u64, Relaxed);
         record.shared.magic.store(MAGIC, Release);
         Ok(record)
+    }
+
+    /// Has small reads of files that match these patterns answered. Patterns for which there is no room are left out.
+    pub(super) fn cure(&self, patterns: &[String]) {
+        let mut rest = self.shared.patterns.split_last().map_or(&[][..], |(_, rest)| rest);
+        for pattern in patterns.iter().filter(|pattern| !pattern.is_empty()) {
+            let Some((to, after)) = rest.split_at_checked(pattern.len() + 1) else { continue };
+            to.iter().zip(pattern.bytes()).for_each(|(slot, byte)| slot.store(byte, Relaxed));
+            rest = after;
+        }
+        if rest.len() + 1 < MAX_PATTERN_BYTES {
+            self.shared.options.fetch_or(OPTION_CURE, Release);
+        }
     }
 
     pub(super) fn nanoseconds(&self, ticks: u64) -> i64 {
@@ -219,8 +237,24 @@ impl SharedRecord {
             *self.unrecorded.entry(name).or_default() += transfers.calls;
             return;
         }
-        if let Some(file) = self.files.file_of_kind(kind, &name) {
+        if tally >= tally::ANSWERED {
+            self.add_cure(name, tally, &transfers);
+        } else if let Some(file) = self.files.file_of_kind(kind, &name) {
             add_to(file, tally, &transfers);
+        }
+    }
+
+    fn add_cure(&mut self, name: String, tally: u32, transfers: &Transfers) {
+        let cure = self.cures.entry(name).or_default();
+        let Some(reason) = tally.checked_sub(tally::ASIDE) else {
+            cure.answered += transfers.calls;
+            cure.bytes += transfers.bytes;
+            return;
+        };
+        let Some(reason) = AsideReason::ALL.get(reason as usize).copied() else { return };
+        match cure.asides.iter_mut().find(|aside| aside.reason == reason) {
+            Some(aside) => aside.times += transfers.calls,
+            None => cure.asides.push(Aside { reason, times: transfers.calls }),
         }
     }
 
@@ -287,8 +321,9 @@ impl SharedRecord {
         self.add_stacks(files);
         cpu.delays = self.delays;
         let unrecorded = self.unrecorded.into_iter().collect();
+        let cures = self.cures.into_iter().map(|(file, cure)| CuredFile { file, ..cure }).collect();
         let SharedRecord { files, locks, name_calls, allocations, shared, .. } = self;
-        RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, shelf, cpu, shared }
+        RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, cures, shelf, cpu, shared }
     }
 }
 

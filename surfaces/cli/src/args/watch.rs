@@ -24,6 +24,7 @@ Examples:
   polyhaul watch -- python3 load.py
   polyhaul watch --stacks -- ./viewer scene.obj
   polyhaul watch --report viewer.html -- ./viewer scene.obj
+  polyhaul watch --fix -- ./importer part.tga
   polyhaul watch --json -o calls.json -- make")]
 pub struct WatchArgs {
     /// Program and its arguments
@@ -36,6 +37,9 @@ pub struct WatchArgs {
     /// How to watch the program [default: preload if possible, else trace]
     #[arg(long, value_name = "HOW")]
     pub recorder: Option<RecorderChoice>,
+    /// Run the program again, and answer its small reads from memory
+    #[arg(long)]
+    pub fix: bool,
     /// Show which functions made the calls
     #[arg(long)]
     pub stacks: bool,

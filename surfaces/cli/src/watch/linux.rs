@@ -7,6 +7,7 @@ use crate::exit::FAILED;
 use crate::json::JsonDetails;
 use crate::session::{JsonTo, Session};
 use crate::watch::best::BestTime;
+use crate::watch::fix::{self, Fixed};
 use crate::watch::{page, render};
 use crate::{console, file, human, json};
 use polyhaul::report::{Ceilings, Moved};
@@ -16,7 +17,7 @@ use polyhaul_watch::cached::Cached;
 use polyhaul_watch::child::Work;
 use polyhaul_watch::preload::reach::{self, Obstacle};
 use polyhaul_watch::report::Watched;
-use polyhaul_watch::trace::{End, Failure, Recorder, Wanted};
+use polyhaul_watch::trace::{End, Failure, Recorder, Seen, Wanted};
 use polyhaul_watch::{preload, system, trace};
 use serde::Serialize;
 use std::path::Path;
@@ -56,33 +57,32 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     if recorder == Recorder::Trace && profile {
         return Err(failed(without_profile(args)));
     }
+    if recorder == Recorder::Trace && args.fix {
+        return Err(failed(without_recorder(args, "--fix needs the recorder")));
+    }
     let cached = Cached::measure();
-    let options = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile };
-    let hand_over = |process| {
-        session.signals().pass_to(Some(process));
-        // A terminal sends SIGQUIT to both processes.
-        system::ignore(libc::SIGQUIT);
-    };
-    let seen = match recorder {
-        Recorder::Preload => preload::watch(&args.command, options, &hand_over),
-        Recorder::Trace => {
-            let work = Work::program(&args.command).ok_or_else(|| failed(unsound()))?;
-            let costs = trace::trial().map_err(|failure| explain(failure, args))?;
-            trace::watch(&work, options, costs, &hand_over)
-        }
-    };
+    let request = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile, ..Wanted::default() };
+    let seen = observe(session, args, recorder, request.clone())?;
     // Write the report even if a signal arrives now.
-    let _hold = session.signals().hold_on();
-    session.signals().pass_to(None);
-    let seen = seen.map_err(|failure| explain(failure, args))?;
-    let end = seen.end;
+    let mut _hold = session.signals().hold_on();
+    let mut end = seen.end;
     let program = args.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let watched = Watched::new(program, seen, cached, !args.no_locks);
+    let cured = if args.fix { small_reads(&watched) } else { Vec::new() };
+    let fixed = if cured.is_empty() {
+        None
+    } else {
+        drop(_hold);
+        let seen = observe(session, args, recorder, Wanted { cured, profile: false, ..request })?;
+        _hold = session.signals().hold_on();
+        end = seen.end;
+        Some(Fixed::new(&watched, seen))
+    };
     let ceilings = measure::kept(Path::new("."));
     let written = page::write(&watched, records, args.folded.as_deref(), ceilings.as_ref());
     let top = args.top.or((!session.everywhere.json).then_some(SHOWN));
     let watched = if let Some(top) = top { watched.limited(top) } else { watched };
-    let text = describe(session, &watched, ceilings.as_ref());
+    let text = describe(session, args, &watched, fixed.as_ref(), ceilings.as_ref());
     let code = if planted("watch-code") { 0 } else { exit_code(end) };
     match &args.output {
         None => console::note(&text),
@@ -90,6 +90,38 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     }
     written.map_err(failed)?;
     Ok(code)
+}
+
+/// Runs the program once. Signals go to it meanwhile.
+fn observe(
+    session: &Session,
+    args: &WatchArgs,
+    recorder: Recorder,
+    request: Wanted,
+) -> std::result::Result<Seen, Failed> {
+    let hand_over = |process| {
+        session.signals().pass_to(Some(process));
+        // A terminal sends SIGQUIT to both processes.
+        system::ignore(libc::SIGQUIT);
+    };
+    let seen = match recorder {
+        Recorder::Preload => preload::watch(&args.command, request, &hand_over),
+        Recorder::Trace => {
+            let unsound = || (unsound(), session.exit_code(Some(&unsound())));
+            let work = Work::program(&args.command).ok_or_else(unsound)?;
+            let costs = trace::trial().map_err(|failure| explain(failure, args))?;
+            trace::watch(&work, request, costs, &hand_over)
+        }
+    };
+    session.signals().pass_to(None);
+    seen.map_err(|failure| explain(failure, args))
+}
+
+/// Paths of the files whose small reads should be answered from memory.
+fn small_reads(watched: &Watched) -> Vec<String> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let rows = watched.files.iter().filter(|row| row.needs_cure());
+    rows.map(|row| here.join(&row.file).to_string_lossy().into_owned()).collect()
 }
 
 /// Chooses how to watch the program.
@@ -107,9 +139,12 @@ fn choose(args: &WatchArgs) -> polyhaul::Result<Recorder> {
 
 /// Pages, traces, charts and stacks need the recorder.
 fn without_profile(args: &WatchArgs) -> Error {
+    without_recorder(args, "--report, --trace, --chart and --folded need the recorder")
+}
+
+fn without_recorder(args: &WatchArgs, message: &str) -> Error {
     let reach = args.command.first().map_or(Ok(()), |program| reach::check(program));
     let reason = reach.err().map_or("--recorder trace was given", refusal);
-    let message = "--report, --trace, --chart and --folded need the recorder";
     Error::new(ErrorKind::Unsupported, format!("{message}: {reason}"))
         .with_hint("omit these options to trace the program")
 }
@@ -130,15 +165,25 @@ struct JsonWatched<'a> {
     #[serde(flatten)]
     watched: &'a Watched,
     best_possible_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fixed: Option<&'a Fixed>,
 }
 
 /// Formats the report as text or JSON.
-fn describe(session: &Session, watched: &Watched, ceilings: Option<&Ceilings>) -> String {
+fn describe(
+    session: &Session,
+    args: &WatchArgs,
+    watched: &Watched,
+    fixed: Option<&Fixed>,
+    ceilings: Option<&Ceilings>,
+) -> String {
     if !session.everywhere.json {
-        return render::text(watched, ceilings);
+        let fix = if args.fix { fix::text(fixed) } else { String::new() };
+        return render::text(watched, ceilings) + &fix;
     }
     let best = BestTime::new(watched, ceilings);
-    let details = JsonWatched { watched, best_possible_seconds: best.map(|best| best.seconds) };
+    let best_possible_seconds = best.map(|best| best.seconds);
+    let details = JsonWatched { watched, best_possible_seconds, fixed };
     let total = &watched.total;
     let report = Report {
         bytes_in: total.bytes_read,

@@ -72,6 +72,24 @@ fn the_importer_is_limited_by_small_reads() {
 }
 
 #[test]
+fn the_importer_is_fixed_without_a_rebuild() {
+    let folder = Folder::new("slow-fixed");
+    let Some(importer) = compile(&folder, "importer") else { return };
+    let make = Command::new(&importer).args(["--make", "part.tga"]).current_dir(folder.path("")).status();
+    assert!(make.unwrap().success());
+    let output = watch(&folder, &["--fix"], &[&importer, "part.tga"]);
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<&str> = printed.lines().collect();
+    assert!(lines.len() == 2 && lines[0] == lines[1], "{printed}");
+    let report = String::from_utf8(output.stderr).unwrap();
+    let answered = format!("{}: 786,4", folder.path("part.tga"));
+    assert!(report.contains("× faster (both recorded)") && report.contains(&answered), "{report}");
+    let output = watch(&folder, &["--fix"], &["true"]);
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(report.ends_with("nothing to fix: no file was read in many small calls\n"), "{report}");
+}
+
+#[test]
 fn the_serializer_is_limited_by_a_lock() {
     let folder = Folder::new("slow-serializer");
     let Some(serializer) = compile(&folder, "serializer") else { return };

@@ -4,7 +4,7 @@
 //! test passes with a note.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
-use crate::common::run;
+use crate::common::{Folder, run};
 use serde_json::{Map, Value};
 use std::io::Write;
 
@@ -87,6 +87,27 @@ fn the_output_is_as_the_schema_says() {
             assert!(faults.is_empty(), "{faults:#?}");
         }
     }
+}
+
+#[test]
+fn a_second_run_is_as_the_schema_says() {
+    let folder = Folder::new("watch-schema");
+    let file = folder.path("data");
+    std::fs::write(&file, "a line\n".repeat(150_000)).unwrap();
+    // Reads two bytes at a time, and shares the position with a child at the end.
+    let script = format!("import os; d = os.open('{file}', 0); [os.read(d, 2) for _ in range(400000)]; os.fork()");
+    let ran = run(&["watch", "--json", "--fix", "python3", "-c", &script]);
+    let Some(line) = ran.stderr.lines().find(|line| line.starts_with('{')) else { panic!("{ran:?}") };
+    let value: Value = serde_json::from_str(line).unwrap();
+    if !value["error"].is_null() || value["exit_code"] != 0 {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {value}");
+        return;
+    }
+    let schema = schema();
+    let faults = faults(&schema, &schema, &value, "");
+    assert!(faults.is_empty(), "{faults:#?}");
+    let cured = &value["fixed"]["files"][0];
+    assert!(cured["answered"].as_u64() > Some(390_000) && cured["asides"][0]["reason"] == "shared", "{value}");
 }
 
 #[test]
