@@ -150,8 +150,10 @@ static void open_file(struct thread *thread, struct call *call)
     if (is_error(result)) {
         add(&record->failed_opens, 1);
     } else {
-        if (thread)
+        if (thread) {
             forget_descriptors((uint32_t)result, (uint32_t)result);
+            end_cure((uint32_t)result);
+        }
         uint32_t file = file_of_descriptor((int)result, thread != NULL);
         count_call(thread, TALLY_OPEN, file, 0, 0, timing.time);
         if (thread)
@@ -186,20 +188,13 @@ static void map(struct thread *thread, struct call *call)
     set_result(call, result);
 }
 
-/* Another process has the position, or may write to the file. */
-static void share(long descriptor)
-{
-    stop_cure((int)descriptor, ASIDE_SHARED);
-    keep_writer((int)descriptor);
-}
-
 /* Two descriptors have the position. A child that shares memory has its own descriptors, and no cures. */
 static void duplicate(struct thread *thread, long from, long to)
 {
     keep_writer((int)from);
     if (thread && !is_error(to)) {
         forget_descriptors((uint32_t)to, (uint32_t)to);
-        file_of_descriptor((int)to, 1);
+        end_cure((uint32_t)to);
         duplicate_cure((int)from, (int)to);
     }
 }
@@ -237,7 +232,8 @@ static long control(struct thread *thread, struct call *call)
         duplicate(thread, call->arguments[0], result);
         return result;
     default:
-        share(call->arguments[0]);
+        stop_cure((int)call->arguments[0], ASIDE_CONTROLLED);
+        keep_writer((int)call->arguments[0]);
         return make(call);
     }
 }
@@ -292,6 +288,8 @@ static void close_files(struct thread *thread, struct call *call, enum effect ef
         disable_cures(ASIDE_UNSEEN);
     if (is_closing)
         forget_descriptors(first, last);
+    if (thread && effect == EFFECT_CLOSE)
+        end_cure(first);
     long result = make(call);
     /* Another thread may have used the old file until the call. */
     if (is_closing && effect == EFFECT_REPLACE)
@@ -321,9 +319,8 @@ static void sleep_in_call(struct thread *thread, struct call *call)
 {
     int is_queue = call->number == IO_URING_ENTER;
     long result;
-    /* Control data may have descriptors. */
-    if (call->number == SYS_SENDMSG && call->arguments[1] && ((const uint64_t *)call->arguments[1])[5])
-        stop_all_cures(ASIDE_SHARED);
+    if (call->number == SYS_SENDMSG)
+        note_message(call->arguments[1]);
     struct timing timing = timed(thread, call, TALLY_SLEEP, UNKNOWN_FILE, &result);
     /* What the first thread waits for, the user waits for. Others may be idle. */
     if (thread && thread->id == record->process[process_index].id)

@@ -225,9 +225,25 @@ void disable_cures(enum aside reason)
 /* Descriptors may be closed, or the call may fail. */
 void stop_cures_from(uint32_t first, uint32_t last)
 {
-    if (record->options & OPTION_CURE)
-        for (uint32_t descriptor = first; descriptor < MAX_DESCRIPTORS && descriptor <= last; descriptor++)
-            stop_cure(descriptor, ASIDE_CONTROLLED);
+    if (!(record->options & OPTION_CURE))
+        return;
+    for (uint32_t descriptor = first; descriptor < MAX_DESCRIPTORS && descriptor <= last; descriptor++) {
+        stop_cure(descriptor, ASIDE_CONTROLLED);
+        keep_writer(descriptor);
+    }
+}
+
+/* Control data of a message may have descriptors. A bad address is an error of the call. */
+void note_message(long header)
+{
+    uint64_t control_bytes = 0;
+    struct memory_range to = {(uint64_t)&control_bytes, sizeof(control_bytes)};
+    struct memory_range from = {(uint64_t)header + 40, sizeof(control_bytes)};
+    if (!is_curing())
+        return;
+    system_call(SYS_PROCESS_VM_READV, SYSTEM1(SYS_GETPID, 0), (long)&to, 1, (long)&from, 1, 0);
+    if (control_bytes)
+        stop_all_cures(ASIDE_SHARED);
 }
 
 void begin_threads(void)
@@ -246,6 +262,8 @@ void keep_writer(long descriptor)
 void end_cure(uint32_t descriptor)
 {
     struct cure *cure = cure_at(descriptor);
+    if (descriptor >= MAX_DESCRIPTORS)
+        return;
     if (cure && __atomic_fetch_sub(&cure->descriptors, 1, __ATOMIC_RELAXED) > 1) {
         __atomic_store_n(&cure_of[descriptor], 0, __ATOMIC_RELEASE);
     } else if (cure) {

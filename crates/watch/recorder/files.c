@@ -181,7 +181,6 @@ void forget_descriptors(uint32_t first, uint32_t last)
     for (uint32_t descriptor = first; descriptor <= last; descriptor++) {
         if (descriptors[descriptor] == 0)
             continue;
-        end_cure(descriptor);
         __atomic_store_n(&descriptors[descriptor], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&positions[descriptor], 0, __ATOMIC_RELAXED);
         __atomic_store_n(&ends[descriptor], 0, __ATOMIC_RELAXED);

@@ -113,6 +113,7 @@ int seek_in_buffer(struct call *call) HIDDEN;
 enum answer seek_in_file(struct call *call, long *result) HIDDEN;
 void note_open(unsigned descriptor, uint32_t file) HIDDEN;
 void note_truncation(const char *path) HIDDEN;
+void note_message(long header) HIDDEN;
 void end_cure(uint32_t descriptor) HIDDEN;
 void stop_cure(long descriptor, enum aside reason) HIDDEN;
 /* Before another process has the descriptors, too: a child that shares memory may use their numbers for other files. */
