@@ -11,7 +11,9 @@ use polyhaul_watch::preload;
 use polyhaul_watch::trace::{Seen, Wanted};
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// Cases in which reads are answered and nothing stops that.
@@ -173,5 +175,35 @@ fn the_cure_stops_where_others_could_tell() {
     }
     for case in OTHERS {
         assert_eq!(cure(program, case).0, 0, "{case}");
+    }
+}
+
+/// Compiles the cure into a program with threads, and runs it. Returns `None` if that is not possible with these options.
+fn race(name: &str, options: &[&str]) -> Option<Output> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/racing.c");
+    let program = folder.join(name);
+    let mut compile = Command::new("cc");
+    compile.args(["-O1", "-g", "-w", "-pthread"]).args(options).arg("-o").arg(&program).arg(source);
+    compile.output().ok().filter(|output| output.status.success())?;
+    // ThreadSanitizer needs its usual addresses.
+    let mut run = Command::new("setarch");
+    run.arg("-R").arg(&program).arg(folder.join(format!("{name}.data")));
+    let output = run.output().ok()?;
+    let is_refused = String::from_utf8_lossy(&output.stderr).contains("setarch:");
+    (!is_refused && !String::from_utf8_lossy(&output.stderr).contains("unexpected memory mapping")).then_some(output)
+}
+
+#[test]
+fn threads_share_positions_without_races() {
+    for (name, options) in [("racing", &[][..]), ("racing-checked", &["-fsanitize=thread"])] {
+        let Some(output) = race(name, options) else {
+            let _ = writeln!(std::io::stderr(), "SKIPPED: {name} cannot be compiled or run");
+            continue;
+        };
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && printed == "all reads are right\n", "{name}: {printed}{errors}");
+        assert!(!errors.contains("ThreadSanitizer"), "{name}: {errors}");
     }
 }
