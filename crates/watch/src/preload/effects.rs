@@ -24,20 +24,23 @@ const OTHERS: &[(c_long, u8)] = &[
     (libc::SYS_lseek, 27),
 ];
 
+const SHARE: u8 = 33;
+const MEMORY: u8 = 34;
+
 /// Calls that share or control descriptors, or change which memory is writable. They matter for cures alone.
 const FOR_CURES: &[(c_long, u8)] = &[
-    (libc::SYS_dup, 33),
-    (libc::SYS_fcntl, 33),
-    (libc::SYS_ioctl, 33),
-    (libc::SYS_flock, 33),
-    (libc::SYS_splice, 33),
-    (libc::SYS_tee, 33),
-    (libc::SYS_unshare, 33),
-    (libc::SYS_munmap, 34),
-    (libc::SYS_mprotect, 34),
-    (libc::SYS_pkey_mprotect, 34),
-    (libc::SYS_mremap, 34),
-    (libc::SYS_brk, 34),
+    (libc::SYS_dup, SHARE),
+    (libc::SYS_fcntl, SHARE),
+    (libc::SYS_ioctl, SHARE),
+    (libc::SYS_flock, SHARE),
+    (libc::SYS_splice, SHARE),
+    (libc::SYS_tee, SHARE),
+    (libc::SYS_unshare, SHARE),
+    (libc::SYS_munmap, MEMORY),
+    (libc::SYS_mprotect, MEMORY),
+    (libc::SYS_pkey_mprotect, MEMORY),
+    (libc::SYS_mremap, MEMORY),
+    (libc::SYS_brk, MEMORY),
 ];
 
 /// Reads and writes whose position is in argument 3.
@@ -177,7 +180,8 @@ pub(super) fn table(has_locks: bool, has_cures: bool) -> [u8; MAX_CALLS] {
     let waits = waits.iter().map(|(number, _)| *number);
     let sleeps = SLEEPS.iter().copied().chain(waits).map(|number| (number, SLEEP));
     let names = NAMES.into_iter().flat_map(|(numbers, effect)| numbers.iter().map(move |number| (*number, effect)));
-    let for_cures = if has_cures { FOR_CURES } else { &[] };
+    let is_planted = |effect| effect == SHARE && planted("cure-share") || effect == MEMORY && planted("cure-memory");
+    let for_cures = FOR_CURES.iter().filter(|(_, effect)| has_cures && !is_planted(*effect));
     let others = OTHERS.iter().chain(for_cures).copied();
     for (number, effect) in rows.chain(others).chain(sleeps).chain(names) {
         if let Some(slot) = usize::try_from(number).ok().and_then(|number| effects.get_mut(number)) {

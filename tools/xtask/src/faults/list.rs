@@ -143,6 +143,8 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("watch-waits", "takes every call for a wait", &[P(31)], unit("polyhaul-watch", "files::")),
     fault("record-own", "loses the calls that a thread had not yet added to the common counts", &[P(31)], target("polyhaul-watch", "record", "calls_before_a_crash")),
     fault("record-effect", "records no reads", &[P(31)], target("polyhaul-watch", "record", "calls_of_many_threads")),
+    fault("cure-share", "answers reads from memory though another descriptor has the position", &[P(31)], target("polyhaul-watch", "cure", "reads_are_answered")),
+    fault("cure-memory", "writes to memory that is not writable any more", &[P(31)], target("polyhaul-watch", "cure", "reads_are_answered")),
     fault("watch-code", "loses the exit code of the program", &[P(31)], all("polyhaul-cli", "codes_and_signals_pass")),
     fault("watch-signal", "loses the signal that ended the program", &[P(31)], all("polyhaul-cli", "codes_and_signals_pass")),
     // The command.
