@@ -160,3 +160,20 @@ impl ChunkQueue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use polyhaul_model::error::ErrorKind;
+
+    /// In `run`, the order of failures depends on the threads.
+    #[test]
+    fn the_error_of_the_lowest_chunk_is_kept() {
+        let mut queue = ChunkQueue::new(1, 4).unwrap();
+        for number in [41, 60, 38, 39] {
+            queue.fail(number, Error::new(ErrorKind::Internal, format!("chunk {number}")));
+        }
+        let (number, error) = queue.failed.unwrap();
+        assert_eq!((number, error.diagnostic().message.as_str()), (38, "chunk 38"));
+    }
+}
