@@ -178,7 +178,7 @@ fn the_cure_stops_where_others_could_tell() {
     }
 }
 
-/// Compiles the cure into a program with threads, and runs it. Returns `None` if that is not possible with these options.
+/// Compiles the cure into a program with threads, and runs it. Returns `None` if these options are not supported.
 fn race(name: &str, options: &[&str]) -> Option<Output> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/racing.c");
