@@ -11,7 +11,6 @@ use polyhaul_watch::timeline::{Activity, Line};
 use polyhaul_watch::trace::{End, Seen, Wanted};
 use std::ffi::OsString;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
