@@ -46,7 +46,7 @@ pub fn text(fixed: Option<&Fixed>) -> String {
         before / after.max(1e-9)
     );
     if let Some(end) = &fixed.other_end {
-        let _ = writeln!(text, "  the run with the fix ended otherwise: {end}");
+        let _ = writeln!(text, "  the second run ended differently: {end}");
     }
     for CuredFile { file, answered, bytes, asides } in &fixed.files {
         let calls = human::plural(*answered, "read or seek").replace("read or seeks", "reads and seeks");
@@ -85,7 +85,7 @@ mod tests {
         let other_end = Some("signal 11".into());
         let fixed = Fixed { seconds_before: 0.3, seconds_after: 0.03, other_end, files: vec![file] };
         let expected = "\nfixed: 30.0 ms instead of 0.30 s, 10.0× faster (both recorded)\n  \
-                        the run with the fix ended otherwise: signal 11\n  \
+                        the second run ended differently: signal 11\n  \
                         part.tga: 786,419 reads and seeks (786.4 kB) answered from memory\n    \
                         stopped (2 times): another process may use its position\n    \
                         stopped: it is also opened for writing\n";
