@@ -156,8 +156,7 @@ static void open_file(struct thread *thread, struct call *call)
         }
         uint32_t file = file_of_descriptor((int)result, thread != NULL);
         count_call(thread, TALLY_OPEN, file, 0, 0, timing.time);
-        if (thread)
-            note_open((unsigned)result, file);
+        note_open((unsigned)result, file, thread != NULL);
     }
     set_result(call, result);
 }

@@ -58,9 +58,15 @@ static int has_unseen_calls(void)
     return __atomic_load_n(&record->not_patched, __ATOMIC_RELAXED) != 0;
 }
 
+/* Whether writers matter: to the cures of this process, or of others. */
+static int is_watching(void)
+{
+    return record->options & OPTION_CURE && !is_restricted;
+}
+
 static int is_curing(void)
 {
-    return record->options & OPTION_CURE && !is_disabled && !is_restricted && !has_unseen_calls();
+    return is_watching() && !is_disabled && !has_unseen_calls();
 }
 
 static inline struct cure *cure_at(unsigned descriptor)
@@ -408,29 +414,32 @@ static void begin_cure(unsigned descriptor, uint32_t file, const struct file_sta
     __atomic_store_n(&cure_of[descriptor], (uint8_t)(cure - cures + 1), __ATOMIC_RELEASE);
 }
 
-/* A file was opened. A writer ends the cures of the file in all processes. */
-void note_open(unsigned descriptor, uint32_t file)
+/* A file was opened. A writer ends the cures of the file in all processes. A child that shares memory has its own
+ * descriptors, so its writers are never seen to be closed. */
+void note_open(unsigned descriptor, uint32_t file, int is_own)
 {
     struct file_status status;
-    if (!is_curing() || descriptor >= MAX_DESCRIPTORS || record->file[file].object != OBJECT_FILE)
+    if (!is_watching() || record->file[file].object != OBJECT_FILE)
         return;
     long flags = SYSTEM2(SYS_FCNTL, descriptor, F_GETFL);
     int is_writer = (flags & O_ACCMODE) != O_RDONLY;
-    if (is_error(flags) || flags & (O_PATH | O_DIRECT) || !(is_writer || is_wanted(file)) ||
+    is_own &= descriptor < MAX_DESCRIPTORS;
+    int is_reader = !is_writer && is_own && !(flags & O_DIRECT) && is_curing() && is_wanted(file);
+    if (is_error(flags) || flags & O_PATH || !(is_writer || is_reader) ||
         is_error(SYSTEM2(SYS_FSTAT, descriptor, &status)) || (status.mode & MODE_TYPE) != MODE_FILE)
         return;
     struct shared_file *shared = shared_file_of(&status);
-    if (shared == NULL) {
-        /* A writer that is not known would go unnoticed. */
-        if (is_writer)
-            __atomic_store_n(&record->options, record->options & ~OPTION_CURE, __ATOMIC_RELAXED);
-    } else if (is_writer) {
-        __atomic_fetch_add(&shared->writers, 1, __ATOMIC_SEQ_CST);
-        __atomic_fetch_add(&shared->changes, 1, __ATOMIC_SEQ_CST);
-        writer_of[descriptor] = (uint16_t)(shared - record->shared_files + 1);
-    } else {
+    /* Without room for the file, nobody has a cure of it. */
+    if (shared == NULL)
+        return;
+    if (is_reader) {
         begin_cure(descriptor, file, &status, shared);
+        return;
     }
+    __atomic_fetch_add(&shared->writers, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&shared->changes, 1, __ATOMIC_SEQ_CST);
+    if (is_own)
+        writer_of[descriptor] = (uint16_t)(shared - record->shared_files + 1);
 }
 
 /* A file was truncated by its name. */
@@ -438,7 +447,7 @@ void note_truncation(const char *path)
 {
     struct file_status status;
     struct shared_file *shared = NULL;
-    if (path && is_curing() && !is_error(SYSTEM4(SYS_NEWFSTATAT, AT_FDCWD, path, &status, 0)))
+    if (path && is_watching() && !is_error(SYSTEM4(SYS_NEWFSTATAT, AT_FDCWD, path, &status, 0)))
         shared = shared_file_of(&status);
     if (shared)
         __atomic_fetch_add(&shared->changes, 1, __ATOMIC_SEQ_CST);

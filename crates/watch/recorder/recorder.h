@@ -111,7 +111,7 @@ int read_buffer(struct call *call) HIDDEN;
 enum answer read_file(struct call *call, long *result) HIDDEN;
 int seek_in_buffer(struct call *call) HIDDEN;
 enum answer seek_in_file(struct call *call, long *result) HIDDEN;
-void note_open(unsigned descriptor, uint32_t file) HIDDEN;
+void note_open(unsigned descriptor, uint32_t file, int is_own) HIDDEN;
 void note_truncation(const char *path) HIDDEN;
 void note_message(long header) HIDDEN;
 void end_cure(uint32_t descriptor) HIDDEN;

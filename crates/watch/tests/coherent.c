@@ -532,6 +532,24 @@ static void changed_by_program(void)
     read(end[0], &byte, 1);
     take(file, 3, SIZE);
 }
+static void changed_by_output(void)
+{
+    pid_t child;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "data", O_WRONLY, 0);
+    int go[2];
+    char byte = 'x';
+    pipe(go);
+    posix_spawn_file_actions_adddup2(&actions, go[0], 0);
+    posix_spawn(&child, "/usr/bin/head", &actions, NULL, (char *[]){"head", "-c", "300", NULL}, environ);
+    int file = open_data();
+    take(file, 3, 50);
+    for (int at = 0; at < 300; at++)
+        write(go[1], &byte, 1);
+    wait_for(child);
+    take(file, 3, SIZE);
+}
 static void truncated(void) { int file = open_data(); take(file, 3, 50); truncate("data", 1000); take(file, 3, SIZE); where(file); }
 static void truncated_by_open(void) { int file = open_data(); take(file, 3, 50); close(open("data", O_WRONLY | O_TRUNC)); take(file, 3, SIZE); where(file); }
 static void shortened(void) { int file = open_data(); take(file, 3, 50); int writer = open("data", O_RDWR); ftruncate(writer, 1000); take(file, 3, SIZE); where(file); }
@@ -672,7 +690,7 @@ static const struct {
     CASE(handlers), CASE(jumps), CASE(large), CASE(spawned), CASE(own_output), CASE(chunks), CASE(backwards),
     CASE(many_opens), CASE(errors), CASE(duplicated), CASE(replaced), CASE(not_replaced), CASE(itself), CASE(fcntl_duplicated), CASE(forked),
     CASE(forked_in_turns), CASE(executed), CASE(spawned_input), CASE(vforked), CASE(shell), CASE(changed_here),
-    CASE(changed_while_open), CASE(appended), CASE(changed_by_child), CASE(changed_by_program), CASE(truncated),
+    CASE(changed_while_open), CASE(appended), CASE(changed_by_child), CASE(changed_by_program), CASE(changed_by_output), CASE(truncated),
     CASE(truncated_by_open), CASE(shortened), CASE(mapped_writer), CASE(both), CASE(locked), CASE(flocked), CASE(rest),
     CASE(sent), CASE(spliced), CASE(copied), CASE(passed), CASE(current_vectors), CASE(sandboxed), CASE(queued),
     CASE(unshared), CASE(crowded), CASE(proc), CASE(pipes), CASE(zeros), CASE(folder), CASE(standard_input),

@@ -68,7 +68,7 @@ const CURED: [&str; 47] = [
 ];
 
 /// Cases in which reads are answered at first.
-const STOPPED: [(&str, AsideReason); 21] = [
+const STOPPED: [(&str, AsideReason); 22] = [
     ("not_replaced", Controlled),
     ("forked", Shared),
     ("forked_in_turns", Shared),
@@ -82,6 +82,7 @@ const STOPPED: [(&str, AsideReason); 21] = [
     ("appended", Written),
     ("changed_by_child", Shared),
     ("changed_by_program", Written),
+    ("changed_by_output", Written),
     ("truncated", Written),
     ("truncated_by_open", Written),
     ("shortened", Written),

@@ -92,7 +92,7 @@ static void *open_files(void *argument)
     for (int turn = 0; turn < TURNS / 100; turn++) {
         uint32_t number = 0;
         int file = open(path, O_RDONLY | O_CLOEXEC);
-        note_open((unsigned)file, 1);
+        note_open((unsigned)file, 1, 1);
         int other = dup(file);
         duplicate_cure(file, other);
         for (uint32_t index = 0; index < 30; index++)
@@ -132,7 +132,7 @@ int main(int count, char **arguments)
     begin_threads();
     for (int index = 0; index < 2; index++) {
         files[index] = open(path, O_RDONLY | O_CLOEXEC);
-        note_open((unsigned)files[index], 1);
+        note_open((unsigned)files[index], 1, 1);
     }
     for (long index = 0; index <= READERS; index++)
         pthread_create(&threads[index], NULL, index < READERS ? read_numbers : open_files, (void *)(index + 1));

@@ -13,8 +13,8 @@ use std::os::unix::fs::FileExt;
 /// Maximum size of a segment to read. Larger programs are not searched.
 const MAX_BYTES: u64 = 512 << 20;
 
-/// Of larger segments, only what matters is read: on a virtual machine, the memory for all 153 MB of Blender's module
-/// took four times as long as its search.
+/// Of larger segments, only what matters is read: to read all 153 MB of Blender's module delayed its start by 0.2 s
+/// (tools/bench/record/2026-11-30-watched.md).
 const MAX_WHOLE_BYTES: usize = if cfg!(target_arch = "x86_64") { 16 << 20 } else { usize::MAX };
 
 /// Size of the parts in which larger segments are searched.
