@@ -56,6 +56,15 @@ struct timing {
     uint64_t time;
 };
 
+/* Holds a call that succeeded. */
+static void hold_call(enum tally tally, uint32_t file, uint64_t start, const struct call *call, long result)
+{
+    if (tally == TALLY_READ || tally == TALLY_WRITE)
+        hold(tally, file, start, (uint64_t)result);
+    if (tally == TALLY_MAP)
+        hold_map(file, start, call, result);
+}
+
 /* Makes the call. The command can read which one is in progress. */
 static struct timing timed(struct thread *thread, struct call *call, enum tally tally, uint32_t file, long *result)
 {
@@ -66,6 +75,8 @@ static struct timing timed(struct thread *thread, struct call *call, enum tally 
         __atomic_store_n(&thread->call_start, start, __ATOMIC_RELAXED);
     }
     *result = make(call);
+    if (record->options & OPTION_THROTTLE && !is_error(*result))
+        hold_call(tally, file, start, call, *result);
     uint64_t end = ticks();
     if (thread) {
         __atomic_store_n(&thread->call_start, 0, __ATOMIC_RELAXED);
@@ -90,10 +101,14 @@ static long counted(struct thread *thread, struct call *call, enum tally tally, 
 static int is_answered(struct thread *thread, struct call *call, enum tally tally)
 {
     long result;
+    uint64_t start = ticks();
     enum answer answer = tally == TALLY_READ ? read_file(call, &result) : seek_in_file(call, &result);
     if (answer == ANSWER_NONE)
         return 0;
-    count_call(thread, tally, file_of_descriptor((int)call->arguments[0], 1), result, (uint64_t)result, 0);
+    uint32_t file = file_of_descriptor((int)call->arguments[0], 1);
+    if (tally == TALLY_READ && result > 0)
+        hold(tally, file, start, (uint64_t)result);
+    count_call(thread, tally, file, result, (uint64_t)result, 0);
     set_result(call, result);
     return 1;
 }
@@ -138,6 +153,8 @@ static void copy(struct thread *thread, struct call *call, unsigned from, unsign
     struct timing timing = timed(thread, call, TALLY_READ, source, &result);
     if (is_lent)
         take_position_back((int)call->arguments[from]);
+    if (!is_error(result))
+        hold(TALLY_WRITE, target, timing.start, (uint64_t)result);
     count_call(thread, TALLY_READ, source, result, (uint64_t)result, timing.time);
     count_call(thread, TALLY_WRITE, target, result, (uint64_t)result, 0);
     set_result(call, result);

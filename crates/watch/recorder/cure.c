@@ -471,6 +471,7 @@ static void fill(struct cure *cure, long descriptor, uint64_t offset)
     uint64_t before = get(&cure->start);
     int is_near = (offset > before ? offset - before : before - offset) <= get(&cure->size) + BUFFER_BYTES;
     uint64_t start = offset & ~(uint64_t)(PAGE_BYTES - 1);
+    uint64_t begin = ticks();
     long size = is_near ? SYSTEM4(SYS_PREAD, descriptor, cure->buffer, BUFFER_BYTES, start) : 0;
     set(&cure->start, is_near ? start : offset);
     set(&cure->size, size > 0 ? (uint64_t)size : 0);
@@ -481,6 +482,8 @@ static void fill(struct cure *cure, long descriptor, uint64_t offset)
     set(&cure->calls_at_filling, get(&cure->calls));
     set(&cure->misses, 0);
     __atomic_store_n(&cure->sequence, sequence + 2, __ATOMIC_RELEASE);
+    if (size > 0)
+        hold(TALLY_READ, cure->file, begin, (uint64_t)size);
 }
 
 static inline void copy_bytes(char *to, const char *from, uint64_t size)

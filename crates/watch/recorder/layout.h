@@ -243,6 +243,15 @@ struct shared_file {
     uint64_t inode;
 };
 
+/* A device that is slower than the real one, which all processes share. */
+struct throttle {
+    uint64_t byte_ticks; /* Time of a byte, times 2^32; 0 for no limit. */
+    uint64_t latency_ticks; /* Of each call. */
+    uint64_t free; /* When it has moved all bytes so far. */
+    uint64_t first, last; /* When the first call began, and the last one ended. */
+    uint64_t calls, bytes;
+};
+
 struct record {
     uint64_t magic;
     uint32_t bell; /* Rung when something waits for the command. */
@@ -260,6 +269,9 @@ struct record {
     uint64_t lost_samples;
     uint64_t sample_ticks;   /* Time between two samples of calls in a thread. */
     uint64_t sample_ns;      /* Time on a processor between two samples; 0 for none. */
+    uint64_t tick_ns;        /* Nanoseconds of a tick, times 2^32. */
+    uint64_t credit_ticks;   /* Time for which throttled devices read ahead. */
+    struct throttle throttles[2]; /* Of reads and of writes. */
     uint32_t next_thread;
     uint32_t next_process;
     uint32_t next_site;
@@ -284,10 +296,12 @@ struct record {
 #define OPTION_CLOCK 2u
 /* Option: answer small reads of the files of `patterns`. */
 #define OPTION_CURE 4u
+/* Option: hold reads and writes as `throttles` say. */
+#define OPTION_THROTTLE 8u
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct thread) == 1840, "src/preload/layout.rs has the same size");
-_Static_assert(sizeof(struct record) == 38617808, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct record) == 38617936, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

@@ -3,7 +3,7 @@
  * `start.c` starts in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
  * `polyhaul_call` in `calls.c`. `files.c` resolves descriptors, `count.c` counts, `slots.c` holds threads and processes,
  * `execute.c` passes the recorder on to programs, `sample.c` takes samples of stacks, `signals.c` keeps signal handlers of
- * C libraries working, `cure.c` answers small reads. `machine.h` depends on the processor. No part
+ * C libraries working, `cure.c` answers small reads, `throttle.c` slows calls down. `machine.h` depends on the processor. No part
  * allocates, locks or calls a C library: a call may come from a signal handler or from a child that borrows memory. */
 
 #ifndef POLYHAUL_RECORDER_H
@@ -128,6 +128,11 @@ void keep_writer(long descriptor) HIDDEN;
 void begin_threads(void) HIDDEN;
 void forget_pages(void) HIDDEN;
 void count_cures(void) HIDDEN;
+
+/* throttle.c */
+/* Waits until a throttled device would have made a call of these bytes, which began at `start`. */
+void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes) HIDDEN;
+void hold_map(uint32_t file, uint64_t start, const struct call *call, long address) HIDDEN;
 
 /* patch.c */
 void patch_modules(void) HIDDEN;

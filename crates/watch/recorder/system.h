@@ -26,6 +26,8 @@
 #define SYS_UNSHARE 272
 #define SYS_TRUNCATE 76
 #define SYS_NEWFSTATAT 262
+#define SYS_NANOSLEEP 35
+#define SYS_MADVISE 28
 #define SYS_SCHED_YIELD 24
 #define SYS_MMAP 9
 #define SYS_PREAD 17
@@ -62,6 +64,8 @@
 #define SYS_UNSHARE 97
 #define SYS_TRUNCATE 45
 #define SYS_NEWFSTATAT 79
+#define SYS_NANOSLEEP 101
+#define SYS_MADVISE 233
 #define SYS_SCHED_YIELD 124
 #define SYS_MMAP 222
 #define SYS_PREAD 67
@@ -119,6 +123,7 @@
 #define MAP_PRIVATE 2
 #define MAP_FIXED 0x10
 #define MAP_ANONYMOUS 0x20
+#define MAP_DENYWRITE 0x800
 #define MAP_FIXED_NOREPLACE 0x100000
 
 #define FUTEX_WAIT 0
@@ -140,8 +145,12 @@
 #define CLOCK_MONOTONIC 1
 #define CLOCK_THREAD_CPUTIME_ID 3
 
+#define MADV_POPULATE_READ 22
+
 #define PR_GET_NAME 16
 #define PR_SET_SECCOMP 22
+#define PR_SET_TIMERSLACK 29
+#define PR_GET_TIMERSLACK 30
 
 /* Errors are results from -4095 to -1. */
 static inline int is_error(long result)

@@ -6,7 +6,7 @@
 //!
 //! Both fill the same tables: [`files`] by file, [`locks`] by thread, [`stacks`] of callers (with `unwind`, `symbols`
 //! and `names`). Recorded programs also have a [`timeline`]. [`report`] summarizes the tables, [`verdict`] judges the
-//! run, [`cure`] tells what answering small reads achieved, and [`cached`] measures the cost of buffered calls. Only
+//! run, [`cure`] tells what answering small reads achieved, [`slowed`] what throttles did, and [`cached`] measures the cost of buffered calls. Only
 //! [`system`], [`child`] and [`preload`] make system calls beyond file I/O. Nothing here prints: the command shows the
 //! report.
 
@@ -26,6 +26,7 @@ mod near;
 mod order;
 pub mod preload;
 pub mod report;
+pub mod slowed;
 pub mod stacks;
 mod symbols;
 pub mod system;

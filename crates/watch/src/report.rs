@@ -8,6 +8,7 @@ use crate::files::{Allocations, File, Kind, LIMITS, NameCalls, Transfers};
 use crate::locks::Waits;
 use crate::names::Names;
 use crate::order;
+use crate::slowed::SlowedCalls;
 use crate::stacks::Stacks;
 use crate::timeline::Timeline;
 use crate::trace::{End, Recorder, Seen};
@@ -98,6 +99,12 @@ pub struct Watched {
     pub name_calls: NameCalls,
     /// Allocations of at least 1 MiB; 0 when tracing.
     pub allocations: Allocated,
+    /// Reads that were slowed down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowed_reads: Option<SlowedCalls>,
+    /// Writes that were slowed down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowed_writes: Option<SlowedCalls>,
     /// Seconds of all processes on processors.
     pub cpu_seconds: f64,
     /// The part of them in the kernel.
@@ -318,6 +325,7 @@ impl Watched {
             End::Code(code) => (Some(code), None),
             End::Signal(signal) => (None, Some(signal)),
         };
+        let [slowed_reads, slowed_writes] = seen.slowed;
         let unrecorded = seen.unrecorded.into_iter().map(|(program, starts)| Unrecorded { program, starts });
         Watched {
             verdict,
@@ -348,6 +356,8 @@ impl Watched {
             locks,
             name_calls: seen.name_calls,
             allocations,
+            slowed_reads,
+            slowed_writes,
             cpu_seconds: cpu_ns as f64 / 1e9,
             kernel_seconds: seen.used.kernel_ns as f64 / 1e9,
             memory_faults: seen.used.memory_faults,

@@ -14,6 +14,7 @@ use crate::filter::{Call, Filter};
 use crate::locks::{Locks, Waits};
 use crate::near::{self, Near};
 use crate::order;
+use crate::slowed::{SlowDevice, SlowedCalls};
 use crate::stacks::{Shelf, Space, Stacks};
 use crate::system::{self, Registers, Used};
 use crate::timeline::Timeline;
@@ -58,6 +59,8 @@ pub struct Wanted {
     /// Paths of files whose small reads are answered from memory ([`crate::preload`] only); `*` stands for any
     /// characters.
     pub cured: Vec<String>,
+    /// Slower devices for reads and for writes ([`crate::preload`] only).
+    pub slow: [SlowDevice; 2],
 }
 
 /// Cost of stopping, measured with calls that do nothing.
@@ -176,6 +179,8 @@ pub struct Seen {
     pub has_profile: bool,
     /// Files whose small reads were answered from memory.
     pub cures: Vec<CuredFile>,
+    /// Reads and writes that were slowed down.
+    pub slowed: [Option<SlowedCalls>; 2],
     /// What all processes used.
     pub used: Used,
 }

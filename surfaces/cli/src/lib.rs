@@ -79,8 +79,8 @@ fn run(mut cli: Cli) -> u8 {
     // `sweep` draws a different chart, so the session must not draw its own.
     let sweep_chart = if matches!(cli.command, Command::Sweep(_)) { cli.everywhere.chart.take() } else { None };
     let session = Session::new(cli.everywhere);
-    let leaves_records = is_work || matches!(cli.command, Command::Watch(_));
-    if let Err(error) = session.check(is_work, leaves_records) {
+    let is_watch = matches!(cli.command, Command::Watch(_));
+    if let Err(error) = session.check(is_work || is_watch) {
         return session.fail(cli.command.name(), &error, convert::json_to(&cli.command));
     }
     let code = match cli.command {

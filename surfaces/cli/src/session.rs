@@ -59,19 +59,15 @@ impl Session {
 
     /// Fails if a file requested for the end of the run cannot be written. Call it before starting the work.
     ///
-    /// Also fails if such a file is requested for a subcommand that does not write them, or a rate for one that does
-    /// not read or write assets (`is_work` is false).
-    pub fn check(&self, is_work: bool, leaves_records: bool) -> Result<()> {
-        let refused = |option: &str, others: &str| {
-            self.records.forget();
-            let message = format!("{option} applies only to subcommands that read or write assets{others}");
-            Err(Error::new(ErrorKind::Usage, message).with_hint(format!("remove {option}")))
+    /// Also fails if such a file, or a rate, is requested for a subcommand that neither reads or writes assets nor runs
+    /// a program that may (`is_work` is false).
+    pub fn check(&self, is_work: bool) -> Result<()> {
+        let Some(option) = self.everywhere.of_records().or(self.everywhere.of_pace()).filter(|_| !is_work) else {
+            return self.records.check();
         };
-        match (self.everywhere.of_records(), self.everywhere.of_pace()) {
-            (Some(option), _) if !leaves_records => refused(option, ", and to watch"),
-            (_, Some(option)) if !is_work => refused(option, ""),
-            _ => self.records.check(),
-        }
+        self.records.forget();
+        let message = format!("{option} applies only to subcommands that read or write assets, and to watch");
+        Err(Error::new(ErrorKind::Usage, message).with_hint(format!("remove {option}")))
     }
 
     /// Takes the files that are requested for the end of the run, so that the session does not write them, with their

@@ -54,6 +54,7 @@ pub(super) mod tally {
 pub(super) const OPTION_ALL: u32 = 1;
 pub(super) const OPTION_CLOCK: u32 = 2;
 pub(super) const OPTION_CURE: u32 = 4;
+pub(super) const OPTION_THROTTLE: u32 = 8;
 
 #[repr(C)]
 pub(super) struct ModuleSlot {
@@ -185,6 +186,18 @@ pub(super) struct SharedFileSlot {
     inode: AtomicU64,
 }
 
+/// A device that is slower than the real one.
+#[repr(C)]
+pub(super) struct ThrottleSlot {
+    pub(super) byte_ticks: AtomicU64,
+    pub(super) latency_ticks: AtomicU64,
+    free: AtomicU64,
+    pub(super) first: AtomicU64,
+    pub(super) last: AtomicU64,
+    pub(super) calls: AtomicU64,
+    pub(super) bytes: AtomicU64,
+}
+
 #[repr(C)]
 pub(super) struct RecordLayout {
     pub(super) magic: AtomicU64,
@@ -202,6 +215,10 @@ pub(super) struct RecordLayout {
     pub(super) lost_samples: AtomicU64,
     pub(super) sample_ticks: AtomicU64,
     pub(super) sample_ns: AtomicU64,
+    pub(super) tick_ns: AtomicU64,
+    pub(super) credit_ticks: AtomicU64,
+    /// Of reads and of writes.
+    pub(super) throttles: [ThrottleSlot; 2],
     pub(super) next_thread: AtomicU32,
     pub(super) next_process: AtomicU32,
     pub(super) next_site: AtomicU32,
@@ -222,4 +239,4 @@ pub(super) struct RecordLayout {
 
 // The sizes that `recorder/layout.h` asserts.
 const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1840);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_617_808);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_617_936);

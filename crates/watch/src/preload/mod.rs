@@ -52,8 +52,9 @@ pub fn is_available() -> bool {
 /// go, as in [`crate::trace::watch`].
 pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
     let effects = effects::table(request.locks, !request.cured.is_empty());
-    let record = SharedRecord::new(&effects, request.all).map_err(Failure::System)?;
+    let mut record = SharedRecord::new(&effects, request.all).map_err(Failure::System)?;
     record.cure(&request.cured);
+    record.slow_down(request.slow);
     let mut library = File::from(system::memory_file(c"polyhaul-recorder").map_err(Failure::System)?);
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
@@ -155,14 +156,26 @@ impl RecordSession<'_> {
     }
 
     fn finish(self, status: ExitStatus, run_ns: u64) -> Seen {
-        let RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, cures, shelf, cpu, shared } =
-            self.record.finish(self.samples);
+        let RecordTotals {
+            files,
+            locks,
+            name_calls,
+            sleeps,
+            allocations,
+            unrecorded,
+            cures,
+            slowed,
+            shelf,
+            cpu,
+            shared,
+        } = self.record.finish(self.samples);
         let end = match (status.code(), status.signal()) {
             (Some(code), _) => End::Code(code),
             (None, signal) => End::Signal(signal.unwrap_or(0)),
         };
         Seen {
             recorder: Recorder::Preload,
+            slowed,
             end,
             run_ns,
             files,

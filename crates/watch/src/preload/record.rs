@@ -6,12 +6,13 @@
 use super::clock::RecordClock;
 use super::layout::{
     CountSlot, ENDED, FREE, MAGIC, MAX_PATTERN_BYTES, MAX_PROCESSES, MAX_THREADS, OPTION_ALL, OPTION_CLOCK,
-    OPTION_CURE, READY, RecordLayout, SampleSlot, TAKEN, ThreadSlot, tally,
+    OPTION_CURE, OPTION_THROTTLE, READY, RecordLayout, SampleSlot, TAKEN, ThreadSlot, tally,
 };
 use super::samples::StackSamples;
 use crate::cure::{Aside, AsideReason, CuredFile};
 use crate::files::{Allocations, CallTotal, File, Files, Kind, LIMITS, NameCalls, Transfers, WAIT_NS};
 use crate::locks::{Locks, Waits};
+use crate::slowed::{SlowDevice, SlowedCalls};
 use crate::stacks::{Shelf, Stacks};
 use crate::system::{self, Shared};
 use crate::trace::CpuTime;
@@ -31,6 +32,13 @@ const MEASURED: Duration = Duration::from_millis(1);
 /// Time on a processor between two samples of a thread, and time between two samples of its calls.
 pub(super) const SAMPLED: Duration = Duration::from_millis(1);
 
+/// Time for which slower devices read ahead while a program makes no calls. Systems read ahead, too; without it, each
+/// pause between two reads of a program would add to the time of its bytes.
+const READ_AHEAD: Duration = Duration::from_millis(50);
+
+/// The factor of numbers with a fixed point in the record.
+const FIXED_ONE: f64 = 4_294_967_296.0;
+
 /// The memory that recorders write to.
 pub(super) struct SharedRecord {
     pub(super) shared: Arc<Shared<RecordLayout>>,
@@ -44,6 +52,7 @@ pub(super) struct SharedRecord {
     unrecorded: BTreeMap<String, u64>,
     /// Files whose small reads were answered, by name.
     cures: BTreeMap<String, CuredFile>,
+    slow: [SlowDevice; 2],
     /// Scheduling delay by thread.
     delays: HashMap<pid_t, i64>,
 }
@@ -57,6 +66,7 @@ pub(super) struct RecordTotals {
     pub(super) allocations: Allocations,
     pub(super) unrecorded: Vec<(String, u64)>,
     pub(super) cures: Vec<CuredFile>,
+    pub(super) slowed: [Option<SlowedCalls>; 2],
     pub(super) shelf: Shelf,
     pub(super) cpu: CpuTime,
     pub(super) shared: Arc<Shared<RecordLayout>>,
@@ -80,6 +90,7 @@ impl SharedRecord {
             allocations: Allocations::default(),
             unrecorded: BTreeMap::new(),
             cures: BTreeMap::new(),
+            slow: Default::default(),
             delays: HashMap::new(),
         };
         while clock.start.elapsed() < MEASURED {
@@ -104,6 +115,38 @@ impl SharedRecord {
         if rest.len() + 1 < MAX_PATTERN_BYTES {
             self.shared.options.fetch_or(OPTION_CURE, Release);
         }
+    }
+
+    /// Has reads and writes of files take as long as on slower devices.
+    pub(super) fn slow_down(&mut self, slow: [SlowDevice; 2]) {
+        let tick_ns = self.clock.tick_ns();
+        let fixed = |value: f64| (value * FIXED_ONE) as u64;
+        self.slow = slow;
+        self.shared.tick_ns.store(fixed(tick_ns), Relaxed);
+        self.shared.credit_ticks.store((READ_AHEAD.as_nanos() as f64 / tick_ns) as u64, Relaxed);
+        for (slot, device) in self.shared.throttles.iter().zip(slow) {
+            let byte_ns = device.bytes_per_second.map_or(0.0, |rate| 1e9 / rate.max(1) as f64);
+            slot.byte_ticks.store(fixed(byte_ns / tick_ns), Relaxed);
+            slot.latency_ticks.store((device.latency.as_nanos() as f64 / tick_ns) as u64, Relaxed);
+        }
+        if slow.iter().any(SlowDevice::is_slow) {
+            self.shared.options.fetch_or(OPTION_THROTTLE, Release);
+        }
+    }
+
+    /// What was slowed down.
+    fn slowed(&self) -> [Option<SlowedCalls>; 2] {
+        std::array::from_fn(|index| {
+            let (slot, device) = (&self.shared.throttles[index], self.slow[index]);
+            device.is_slow().then(|| SlowedCalls {
+                bytes_per_second: device.bytes_per_second,
+                latency_seconds: device.latency.as_secs_f64(),
+                calls: slot.calls.load(Relaxed),
+                bytes: slot.bytes.load(Relaxed),
+                seconds: self.nanoseconds(slot.last.load(Relaxed).saturating_sub(slot.first.load(Relaxed))) as f64
+                    / 1e9,
+            })
+        })
     }
 
     pub(super) fn nanoseconds(&self, ticks: u64) -> i64 {
@@ -306,6 +349,7 @@ impl SharedRecord {
 
     /// Reads everything that is left.
     pub(super) fn finish(mut self, samples: StackSamples) -> RecordTotals {
+        let slowed = self.slowed();
         let StackSamples { shelf, mut cpu, files, waits, wakes, sleeps, allocations, .. } = samples;
         self.locks.wakes = wakes;
         self.allocations.stacks = allocations;
@@ -323,7 +367,7 @@ impl SharedRecord {
         let unrecorded = self.unrecorded.into_iter().collect();
         let cures = self.cures.into_iter().map(|(file, cure)| CuredFile { file, ..cure }).collect();
         let SharedRecord { files, locks, name_calls, allocations, shared, .. } = self;
-        RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, cures, shelf, cpu, shared }
+        RecordTotals { files, locks, name_calls, sleeps, allocations, unrecorded, cures, slowed, shelf, cpu, shared }
     }
 }
 

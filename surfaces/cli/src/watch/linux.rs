@@ -8,7 +8,7 @@ use crate::json::JsonDetails;
 use crate::session::{JsonTo, Session};
 use crate::watch::best::BestTime;
 use crate::watch::fix::{self, Fixed};
-use crate::watch::{page, render};
+use crate::watch::{page, render, slow};
 use crate::{console, file, human, json};
 use polyhaul::report::{Ceilings, Moved};
 use polyhaul::{Error, ErrorKind, Report, measure};
@@ -57,11 +57,14 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     if recorder == Recorder::Trace && profile {
         return Err(failed(without_profile(args)));
     }
-    if recorder == Recorder::Trace && args.fix {
-        return Err(failed(without_recorder(args, "--fix needs the recorder")));
+    let only_recorded = args.fix.then_some("--fix").or(session.everywhere.of_pace());
+    if let Some(option) = only_recorded.filter(|_| recorder == Recorder::Trace) {
+        return Err(failed(without_recorder(args, &format!("{option} needs the recorder"))));
     }
     let cached = Cached::measure();
-    let request = Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile, ..Wanted::default() };
+    let slow = slow::devices(&session.everywhere.pace);
+    let request =
+        Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile, slow, ..Wanted::default() };
     let seen = observe(session, args, recorder, request.clone())?;
     // Write the report even if a signal arrives now.
     let mut _hold = session.signals().hold_on();

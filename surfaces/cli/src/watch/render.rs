@@ -2,7 +2,7 @@
 
 use crate::human;
 use crate::watch::best::BestTime;
-use crate::watch::verdict;
+use crate::watch::{slow, verdict};
 use polyhaul::report::Ceilings;
 use polyhaul_watch::files::NameCalls;
 use polyhaul_watch::report::{Allocated, AllocatedStack, Locked, Moved, Row, Size, Stack, Sum, Watched};
@@ -26,7 +26,9 @@ const MAX_LETTERS: usize = 72;
 
 /// Formats the report.
 pub fn text(watched: &Watched, ceilings: Option<&Ceilings>) -> String {
-    let mut text = verdict::sentence(&watched.verdict, ceilings) + "\n";
+    let mut text = slow::sentence(watched).map_or_else(String::new, |sentence| sentence + "\n");
+    text.push_str(&verdict::sentence(&watched.verdict, ceilings));
+    text.push('\n');
     text.push_str(&head(watched, ceilings));
     let used: Vec<_> = watched.files.iter().filter(|row| row.is_used()).collect();
     if !used.is_empty() {
@@ -108,18 +110,11 @@ pub(super) fn notes(watched: &Watched) -> Vec<String> {
         let stops = human::plural(watched.stops, "stop");
         notes.push(format!("watching took about {cost} of the run ({stops}); call times do not include it"));
     }
-    for program in &watched.unrecorded {
-        let times =
-            if program.starts > 1 { format!(" ({} times)", human::count(program.starts)) } else { String::new() };
-        notes.push(format!("not included: {}{times}, which cannot be recorded", human::safe(&program.program)));
-    }
+    let escaped = escaped(watched).into_iter();
+    notes.extend(escaped.map(|escaped| format!("not included: {escaped}")));
     if watched.lost > 0 {
         let lost = human::count(watched.lost);
         notes.push(format!("not included: {lost} calls, files or processes, because the recorder's tables were full"));
-    }
-    if watched.missed_sites > 0 {
-        let instructions = human::plural(watched.missed_sites, "system call instruction");
-        notes.push(format!("not included: calls from {instructions} that cannot be replaced"));
     }
     if watched.lost_samples > 0 {
         notes.push(format!(
@@ -127,14 +122,31 @@ pub(super) fn notes(watched: &Watched) -> Vec<String> {
             human::plural(watched.lost_samples, "sample")
         ));
     }
-    if watched.has_queues {
-        let operations = match watched.queued {
-            0 => "I/O through io_uring or aio".to_owned(),
-            queued => human::plural(queued, "operation") + " through io_uring",
-        };
-        notes.push(format!("not included: {operations}"));
+    let throttled = watched.slowed_reads.is_some_and(|slowed| slowed.bytes_per_second.is_some());
+    if throttled && watched.files.iter().any(|row| row.mapped_bytes > 0) {
+        notes.push("mapped files take the time of all their bytes when they are mapped".to_owned());
     }
     notes
+}
+
+/// Programs and calls that the recorder does not see.
+pub(super) fn escaped(watched: &Watched) -> Vec<String> {
+    let times = |starts| if starts > 1 { format!(" ({} times)", human::count(starts)) } else { String::new() };
+    let programs = watched.unrecorded.iter();
+    let mut escaped: Vec<_> = programs
+        .map(|program| format!("{}{}, which cannot be recorded", human::safe(&program.program), times(program.starts)))
+        .collect();
+    if watched.missed_sites > 0 {
+        let instructions = human::plural(watched.missed_sites, "system call instruction");
+        escaped.push(format!("calls from {instructions} that cannot be replaced"));
+    }
+    if watched.has_queues {
+        escaped.push(match watched.queued {
+            0 => "I/O through io_uring or aio".to_owned(),
+            queued => human::plural(queued, "operation") + " through io_uring",
+        });
+    }
+    escaped
 }
 
 fn sum(watched: &Watched) -> String {

@@ -1,0 +1,101 @@
+/* Slows down reads and writes of files, as a slower device would (`watch --read-rate`).
+ *
+ * All threads and processes share the time at which the device would have moved all bytes so far. Each call moves it on
+ * by the time of its bytes, and waits until then. Nothing locks. Mapped files are read without calls, so they take the
+ * time of all their bytes when they are mapped. */
+
+#include "recorder.h"
+
+/* Shorter waits are left to a later call: a thread wakes up to 0.1 ms late. */
+#define MIN_WAIT_NS 200000
+
+static uint64_t scaled(uint64_t number, uint64_t factor)
+{
+    unsigned __int128 product = (unsigned __int128)number * factor >> 32;
+    return product > UINT64_MAX / 4 ? UINT64_MAX / 4 : (uint64_t)product;
+}
+
+/* Sleeps until a time. Signal handlers run meanwhile. */
+static void sleep_until(uint64_t end)
+{
+    /* The kernel wakes threads of this slack 50 µs earlier than others. */
+    long slack = SYSTEM1(SYS_PRCTL, PR_GET_TIMERSLACK);
+    SYSTEM2(SYS_PRCTL, PR_SET_TIMERSLACK, 1);
+    for (uint64_t now = ticks(); now < end; now = ticks()) {
+        uint64_t rest = scaled(end - now, record->tick_ns) + 1;
+        struct timespec_of_kernel time = {(int64_t)(rest / 1000000000u), (int64_t)(rest % 1000000000u)};
+        SYSTEM2(SYS_NANOSLEEP, &time, 0);
+    }
+    SYSTEM2(SYS_PRCTL, PR_SET_TIMERSLACK, slack);
+}
+
+/* The time at which the device has moved these bytes, after those of all earlier calls. */
+static uint64_t time_of_bytes(struct throttle *throttle, uint64_t start, uint64_t bytes)
+{
+    uint64_t cost = scaled(bytes, throttle->byte_ticks);
+    uint64_t earliest = start - record->credit_ticks;
+    uint64_t free = __atomic_load_n(&throttle->free, __ATOMIC_RELAXED);
+    uint64_t end;
+    do {
+        /* Before the first call, the device did not read ahead. */
+        end = (free == 0 ? start : free > earliest ? free : earliest) + cost;
+    } while (!__atomic_compare_exchange_n(&throttle->free, &free, end, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return end;
+}
+
+/* Keeps the first and the last time at which calls were held. */
+static void note_times(struct throttle *throttle, uint64_t first, uint64_t last)
+{
+    uint64_t none = 0, before = __atomic_load_n(&throttle->last, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&throttle->first, &none, first, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    while (before < last && !__atomic_compare_exchange_n(&throttle->last, &before, last, 0, __ATOMIC_RELAXED,
+                                                         __ATOMIC_RELAXED))
+        ;
+}
+
+void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes)
+{
+    struct throttle *throttle = &record->throttles[tally == TALLY_WRITE];
+    if (!(record->options & OPTION_THROTTLE) || is_restricted || record->file[file].object != OBJECT_FILE ||
+        !(throttle->byte_ticks || throttle->latency_ticks))
+        return;
+    uint64_t end = start;
+    if (bytes)
+        end = time_of_bytes(throttle, start, bytes);
+    if (throttle->latency_ticks) {
+        uint64_t alone = start + throttle->latency_ticks + scaled(bytes, throttle->byte_ticks);
+        end = alone > end ? alone : end;
+    }
+    uint64_t now = ticks();
+    uint64_t shortest = throttle->latency_ticks ? 0 : MIN_WAIT_NS;
+    if (end > now && scaled(end - now, record->tick_ns) >= shortest)
+        sleep_until(end);
+    add(&throttle->calls, 1);
+    add(&throttle->bytes, bytes);
+    note_times(throttle, start, end > now ? end : now);
+}
+
+/* Bytes of a file that a mapping makes readable. The loaders of programs map code with flags of its own: it is read when
+ * it is used. */
+static uint64_t mapped_bytes(const struct call *call)
+{
+    struct file_status status;
+    uint64_t offset = (uint64_t)call->arguments[5];
+    uint64_t bytes = (uint64_t)call->arguments[1];
+    int is_code = call->arguments[2] & PROT_EXEC || call->arguments[3] & MAP_DENYWRITE;
+    if (is_code || !(call->arguments[2] & PROT_READ) || is_error(SYSTEM2(SYS_FSTAT, call->arguments[4], &status)) ||
+        (uint64_t)status.size <= offset)
+        return 0;
+    uint64_t rest = (uint64_t)status.size - offset;
+    return rest < bytes ? rest : bytes;
+}
+
+void hold_map(uint32_t file, uint64_t start, const struct call *call, long address)
+{
+    uint64_t bytes = mapped_bytes(call);
+    if (bytes == 0)
+        return;
+    /* The pages arrive meanwhile: page faults of the program would add to the time of its bytes. */
+    SYSTEM3(SYS_MADVISE, address, bytes, MADV_POPULATE_READ);
+    hold(TALLY_MAP, file, start, bytes);
+}

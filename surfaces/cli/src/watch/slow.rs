@@ -1,0 +1,43 @@
+//! Throttled runs of `polyhaul watch`: the devices that the options ask for, and the first line that tells what became of
+//! them.
+//!
+//! The recorder holds the calls; `polyhaul_watch::slowed` explains how.
+
+use crate::args::pace::PaceArgs;
+use crate::human;
+use crate::watch::render;
+use polyhaul_watch::report::Watched;
+use polyhaul_watch::slowed::{SlowDevice, SlowedCalls};
+use std::time::Duration;
+
+/// The requested devices for reads and for writes.
+pub fn devices(pace: &PaceArgs) -> [SlowDevice; 2] {
+    let device = |bytes_per_second, latency: Option<Duration>| {
+        let latency = latency.unwrap_or_default();
+        SlowDevice { bytes_per_second, latency }
+    };
+    [device(pace.read_rate, pace.read_latency), device(pace.write_rate, pace.write_latency)]
+}
+
+/// What was throttled, and what was not; `None` if nothing was to be.
+pub fn sentence(watched: &Watched) -> Option<String> {
+    let kinds = [("reads", watched.slowed_reads), ("writes", watched.slowed_writes)];
+    let parts: Vec<_> = kinds.iter().filter_map(|(kind, slowed)| slowed.map(|slowed| part(kind, &slowed))).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let escaped = render::escaped(watched);
+    let rest = if escaped.is_empty() { String::new() } else { format!("; not throttled: {}", escaped.join(", ")) };
+    Some(parts.join("; ") + &rest)
+}
+
+fn part(kind: &str, slowed: &SlowedCalls) -> String {
+    let limit = slowed.bytes_per_second.map(|rate| format!("to {}/s", human::bytes(rate)));
+    let latency = (slowed.latency_seconds > 0.0).then(|| format!("by {} each", human::seconds(slowed.latency_seconds)));
+    let asked: Vec<_> = limit.into_iter().chain(latency).collect();
+    let calls = human::plural(slowed.calls, "call");
+    let rate = if slowed.seconds > 0.0 { (slowed.bytes as f64 / slowed.seconds) as u64 } else { 0 };
+    let moved = human::bytes(slowed.bytes);
+    let taken = human::seconds(slowed.seconds);
+    format!("{kind} throttled {}: {moved} in {calls} take {taken} ({}/s)", asked.join(" and "), human::bytes(rate))
+}
