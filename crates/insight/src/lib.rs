@@ -36,6 +36,6 @@ pub use moved::Moved;
 pub use perfetto::perfetto;
 pub use sampler::Sampler;
 pub use svg::svg;
-pub use sweep::{Cell, Crossing, Device, Stored, Sweep, Times};
+pub use sweep::{Cell, Crossing, Device, ProgramModel, Stored, Sweep, SweepKind, Times};
 pub use verdict::{Bound, Facts, Pace, Verdict};
 pub use words::{count, day};

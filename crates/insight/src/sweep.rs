@@ -5,18 +5,31 @@
 
 mod chart;
 
-use super::words::rate;
+use super::words::{self, rate};
 use std::fmt::Write;
 
 /// Relative difference that counts as noise.
 const NOISE: f64 = 0.05;
 
+/// What a sweep compares.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SweepKind {
+    /// Ways to store an asset.
+    #[default]
+    Storage,
+    /// Commands.
+    Programs,
+}
+
 /// Results of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// File name of the asset.
+    /// What is compared.
+    pub kind: SweepKind,
+    /// File name of the asset, or name of the program.
     pub asset: String,
-    /// Storage variants; the first is the original.
+    /// Storage variants, or commands; the first is the original.
     pub stored: Vec<Stored>,
     /// One cell per variant, thread count and device, in any order.
     pub cells: Vec<Cell>,
@@ -82,6 +95,30 @@ impl Times {
         seconds.sort_by(f64::total_cmp);
         let median = *seconds.get(seconds.len() / 2)?;
         Some(Times { least: *seconds.first()?, median, rounds: seconds.len() })
+    }
+}
+
+/// Predicts the time of a program at a rate: two lines, one for the bytes and one for its work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProgramModel {
+    /// Bytes that it reads.
+    pub bytes: f64,
+    /// Time without a limit, in seconds.
+    pub seconds: f64,
+    /// The part of that time in which it does not read, such as before its first read and after its last one.
+    pub apart_seconds: f64,
+}
+
+impl ProgramModel {
+    /// Time at a rate in bytes per second: work goes on while bytes are read, except for the part before and after.
+    pub fn at(&self, rate: f64) -> f64 {
+        self.seconds.max(self.bytes / rate + self.apart_seconds)
+    }
+
+    /// The rate below which reading limits the program; `None` if it reads nothing.
+    fn border(&self) -> Option<f64> {
+        let seconds = self.seconds - self.apart_seconds;
+        (self.bytes > 0.0 && seconds > 0.0).then(|| self.bytes / seconds)
     }
 }
 
@@ -213,23 +250,54 @@ impl Sweep {
         choices
     }
 
-    /// Advice on the variant to store for each range of device rates, as sentences without a period. Consistent with
-    /// the table: uses predictions for cells that did not run, and ignores differences up to 5%.
+    /// Advice on the best variant for each range of device rates, as sentences without a period. Consistent with the
+    /// table: uses predictions for cells that did not run, and ignores differences up to 5%. For programs, starts with
+    /// the rates that limit each variant.
     pub fn advice(&self, threads: usize) -> Vec<String> {
+        let mut advice = self.limits(threads);
         if self.stored.len() < 2 {
-            return Vec::new();
+            return advice;
         }
         let choices = self.choices(threads);
-        let mut advice: Vec<_> = self.advice_by_rate(threads, &choices).into_iter().collect();
+        advice.extend(self.advice_by_rate(threads, &choices));
         let last = choices.last().map(|choice| choice.1);
         for device in self.devices().into_iter().filter(|device| !matches!(device, Device::Rate(_))) {
             let Some(choice) = self.choice(threads, device, last).filter(|choice| Some(*choice) != last) else {
                 continue;
             };
             let place = if device == Device::Disk { "on this disk" } else { "in the page cache" };
-            advice.push(format!("{place}, it loads fastest as {}", self.named(choice)));
+            advice.push(match self.kind {
+                SweepKind::Storage => format!("{place}, it loads fastest as {}", self.named(choice)),
+                SweepKind::Programs => format!("{place}, {} is fastest", self.named(choice)),
+            });
         }
         advice
+    }
+
+    /// Below which rates reading limits each program.
+    fn limits(&self, threads: usize) -> Vec<String> {
+        if self.kind == SweepKind::Storage {
+            return Vec::new();
+        }
+        let limit = |(index, stored): (usize, &Stored)| {
+            let model = self.program_model(index, threads)?;
+            let border = rate(two_digits(model.border()?));
+            let time = words::seconds(model.seconds);
+            Some(format!("{} is limited by reading below {border}, and takes {time} above that", stored.name))
+        };
+        self.stored.iter().enumerate().filter_map(limit).collect()
+    }
+
+    /// The model of a program, fitted to its time without a limit and to its time at the slowest rate that was measured.
+    pub fn program_model(&self, stored: usize, threads: usize) -> Option<ProgramModel> {
+        let bytes = self.stored.get(stored)?.bytes as f64;
+        let seconds = self.cell(stored, threads, Device::Memory)?.measured?.median;
+        let mut model = ProgramModel { bytes, seconds, apart_seconds: 0.0 };
+        let measured = |device| Some((device, self.cell(stored, threads, device)?.measured?.median));
+        if let Some((Device::Rate(rate), slowest)) = self.devices().into_iter().find_map(measured) {
+            model.apart_seconds = (slowest - bytes / rate as f64).clamp(0.0, seconds);
+        }
+        Some(model)
     }
 
     fn advice_by_rate(&self, threads: usize, choices: &[(f64, usize)]) -> Option<String> {
@@ -241,9 +309,14 @@ impl Sweep {
         let rates = if is_all { "these rates" } else { "the rates with results" };
         let note = if is_all && is_mixed { " (partly predicted)" } else { "" };
         if choices.iter().all(|choice| choice.1 == first) {
-            return Some(match first {
-                0 => format!("keep it as is: no other codec is 5% faster at any of {rates}{note}"),
-                _ => format!("store it as {} at all of {rates}{note}", self.named(first)),
+            let name = self.named(first);
+            return Some(match (self.kind, first) {
+                (SweepKind::Storage, 0) => {
+                    format!("keep it as is: no other codec is 5% faster at any of {rates}{note}")
+                }
+                (SweepKind::Storage, _) => format!("store it as {name} at all of {rates}{note}"),
+                (SweepKind::Programs, 0) => format!("nothing is 5% faster than {name} at any of {rates}{note}"),
+                (SweepKind::Programs, _) => format!("{name} is fastest at all of {rates}{note}"),
             });
         }
         let crossings = self.crossings(threads);
@@ -257,16 +330,25 @@ impl Sweep {
         for (index, pair) in choices.windows(2).filter(|pair| pair[0].1 != pair[1].1).enumerate() {
             let until = rate(two_digits(border(pair[0], pair[1])));
             let below = if index == 0 { "below" } else { "up to" };
-            parts.push(format!("as {} {below} {until}", self.named(pair[0].1)));
+            let name = self.named(pair[0].1);
+            parts.push(match (self.kind, index) {
+                (SweepKind::Storage, _) => format!("as {name} {below} {until}"),
+                (SweepKind::Programs, 0) => format!("{name} is fastest {below} {until}"),
+                (SweepKind::Programs, _) => format!("{name} {below} {until}"),
+            });
         }
-        let last = choices.last().map_or(first, |choice| choice.1);
-        Some(format!("store it {} and as {} above that{note}", parts.join(", "), self.named(last)))
+        let (parts, last) = (parts.join(", "), self.named(choices.last().map_or(first, |choice| choice.1)));
+        Some(match self.kind {
+            SweepKind::Storage => format!("store it {parts} and as {last} above that{note}"),
+            SweepKind::Programs => format!("{parts} and {last} above that{note}"),
+        })
     }
 
     /// Name of a variant as used in advice: `as is` becomes `is`, since `as` precedes it.
     fn named(&self, stored: usize) -> &str {
         let name = self.stored.get(stored).map_or("", |stored| stored.name.as_str());
-        if stored == 0 { name.strip_prefix("as ").unwrap_or(name) } else { name }
+        let is_as_is = stored == 0 && self.kind == SweepKind::Storage;
+        if is_as_is { name.strip_prefix("as ").unwrap_or(name) } else { name }
     }
 
     /// CSV with a header and a line per cell, in seconds and bytes. Missing values are empty.
@@ -365,6 +447,21 @@ mod tests {
             }
         }
         sweep
+    }
+
+    #[test]
+    fn programs_are_told_what_limits_them() {
+        let mut sweep = sample(&[50_000_000, 200_000_000, 900_000_000]);
+        sweep.kind = SweepKind::Programs;
+        sweep.stored[0].name = "plain".into();
+        let advice = sweep.advice(2);
+        assert_eq!(advice.len(), 3, "{advice:?}");
+        assert!(advice[0].starts_with("plain is limited by reading below "), "{advice:?}");
+        assert!(advice[2].starts_with("zstd is fastest below ") && advice[2].ends_with(" and plain above that"));
+        // 100 MB of which 0.2 s cannot overlap: 2.2 s at 50 MB/s.
+        let model = ProgramModel { bytes: 100e6, seconds: 0.7, apart_seconds: 0.2 };
+        assert_eq!((model.at(50e6), model.at(1e9), model.border()), (2.2, 0.7, Some(200e6)));
+        assert_eq!(ProgramModel { bytes: 0.0, ..model }.border(), None);
     }
 
     #[test]

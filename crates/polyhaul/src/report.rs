@@ -6,8 +6,9 @@ use polyhaul_bytes::Codec;
 #[cfg(feature = "tracing")]
 pub use polyhaul_insight::to_tracing;
 pub use polyhaul_insight::{
-    Bound, Ceilings, Cell, Crossing, Device, Document, Facts, Heading, Kernel, Moved, Pace, ProgramPage, ProgramTable,
-    Sampler, Stored, Sweep, Times, Unpacking, Verdict, Written, count, day, html, load_seconds, perfetto, svg,
+    Bound, Ceilings, Cell, Crossing, Device, Document, Facts, Heading, Kernel, Moved, Pace, ProgramModel, ProgramPage,
+    ProgramTable, Sampler, Stored, Sweep, SweepKind, Times, Unpacking, Verdict, Written, count, day, html,
+    load_seconds, perfetto, svg,
 };
 use polyhaul_trace::{self as trace, SectionGuard, Span};
 

@@ -351,6 +351,7 @@ static void fork_process(struct call *call)
 {
     uint32_t index = process_index == NO_PROCESS ? NO_PROCESS : reserve_process(0);
     stop_all_cures(ASIDE_SHARED);
+    fill_maps();
     long result = make(call);
     if (result == 0)
         continue_as_child(index);
@@ -379,6 +380,8 @@ static long clone_process(struct thread *thread, struct call *call, enum effect 
         fork_process(call);
         return CALL_MADE;
     }
+    if (!(flags & CLONE_VM))
+        fill_maps();
     if (flags & CLONE_FILES)
         begin_threads();
     else

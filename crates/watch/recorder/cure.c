@@ -19,7 +19,6 @@ typedef uint64_t unaligned_word __attribute__((aligned(1), may_alias));
 #define BUFFER_BYTES 65536
 /* Larger reads go to the kernel. */
 #define MAX_SMALL 16384
-#define PAGE_BYTES 4096
 
 /* The lower bits of a position are an offset. The upper ones change with each use of a slot, so that a thread that
  * comes too late changes nothing. */

@@ -22,6 +22,7 @@
 #define MAX_SAMPLES 512
 #define MAX_SHARED_FILES 16384
 #define MAX_PATTERN_BYTES 65536
+#define MAX_FILLED_MAPS 256
 
 /* Bytes of a stack that a sample copies. */
 #define STACK_BYTES 16384
@@ -88,6 +89,7 @@ enum slot {
     SLOT_TAKEN,
     SLOT_READY,
     SLOT_ENDED,
+    SLOT_SERVED, /* A mapping that the command fills. */
 };
 
 /* A module, by the device and inode of its file. */
@@ -252,6 +254,16 @@ struct throttle {
     uint64_t calls, bytes;
 };
 
+/* A mapped file that the command fills as it is used. */
+struct filled_map {
+    uint32_t state; /* SLOT_READY: requested. */
+    uint32_t process;
+    int32_t faults, file; /* Descriptors of that process, until the request is served. */
+    uint64_t start, bytes, offset;
+    uint32_t is_wanted; /* Whether the process waits for all of it. */
+    uint32_t unused;
+};
+
 struct record {
     uint64_t magic;
     uint32_t bell; /* Rung when something waits for the command. */
@@ -272,6 +284,8 @@ struct record {
     uint64_t tick_ns;        /* Nanoseconds of a tick, times 2^32. */
     uint64_t credit_ticks;   /* Time for which throttled devices read ahead. */
     struct throttle throttles[2]; /* Of reads and of writes. */
+    uint64_t filled_bytes;   /* Of mapped files that were to be filled. */
+    uint64_t held_maps;      /* Mappings that took the time of all their bytes at once. */
     uint32_t next_thread;
     uint32_t next_process;
     uint32_t next_site;
@@ -287,6 +301,7 @@ struct record {
     struct thread thread[MAX_THREADS];
     struct sample samples[MAX_SAMPLES];
     struct shared_file shared_files[MAX_SHARED_FILES];
+    struct filled_map filled_maps[MAX_FILLED_MAPS];
     char patterns[MAX_PATTERN_BYTES]; /* Of files to cure, each with a NUL byte, and an empty one. */
 };
 
@@ -301,7 +316,7 @@ struct record {
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct thread) == 1840, "src/preload/layout.rs has the same size");
-_Static_assert(sizeof(struct record) == 38617936, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct record) == 38630240, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

@@ -3,7 +3,8 @@
  * `start.c` starts in each program, `patch.c` replaces system call instructions by jumps to `entry.S`, which calls
  * `polyhaul_call` in `calls.c`. `files.c` resolves descriptors, `count.c` counts, `slots.c` holds threads and processes,
  * `execute.c` passes the recorder on to programs, `sample.c` takes samples of stacks, `signals.c` keeps signal handlers of
- * C libraries working, `cure.c` answers small reads, `throttle.c` slows calls down. `machine.h` depends on the processor. No part
+ * C libraries working, `cure.c` answers small reads, `throttle.c` slows calls down, and `mapped.c` mapped
+ * files. `machine.h` depends on the processor. No part
  * allocates, locks or calls a C library: a call may come from a signal handler or from a child that borrows memory. */
 
 #ifndef POLYHAUL_RECORDER_H
@@ -55,6 +56,8 @@ struct local {
     struct unsampled wakes;
     struct unsampled sleeps;
 };
+
+#define PAGE_BYTES 4096
 
 /* Results of `polyhaul_call`: the call was made, or the program has to make it itself. */
 #define CALL_MADE 0
@@ -132,7 +135,10 @@ void count_cures(void) HIDDEN;
 /* throttle.c */
 /* Waits until a throttled device would have made a call of these bytes, which began at `start`. */
 void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes) HIDDEN;
+
+/* mapped.c */
 void hold_map(uint32_t file, uint64_t start, const struct call *call, long address) HIDDEN;
+void fill_maps(void) HIDDEN;
 
 /* patch.c */
 void patch_modules(void) HIDDEN;

@@ -27,6 +27,7 @@
 #define SYS_TRUNCATE 76
 #define SYS_NEWFSTATAT 262
 #define SYS_NANOSLEEP 35
+#define SYS_USERFAULTFD 323
 #define SYS_MADVISE 28
 #define SYS_SCHED_YIELD 24
 #define SYS_MMAP 9
@@ -65,6 +66,7 @@
 #define SYS_TRUNCATE 45
 #define SYS_NEWFSTATAT 79
 #define SYS_NANOSLEEP 101
+#define SYS_USERFAULTFD 282
 #define SYS_MADVISE 233
 #define SYS_SCHED_YIELD 124
 #define SYS_MMAP 222
@@ -94,6 +96,7 @@
 #define O_ACCMODE 3
 #define O_PATH 010000000
 #define O_CLOEXEC 02000000
+#define O_NONBLOCK 04000
 #define R_OK 4
 #if defined(__x86_64__)
 #define O_DIRECT 040000
@@ -115,6 +118,9 @@
 #define F_OFD_SETLK 37
 #define F_OFD_SETLKW 38
 #define F_DUPFD_CLOEXEC 1030
+#define F_SETLEASE 1024
+#define F_RDLCK 0
+#define F_UNLCK 2
 
 #define PROT_READ 1
 #define PROT_WRITE 2
@@ -124,6 +130,7 @@
 #define MAP_FIXED 0x10
 #define MAP_ANONYMOUS 0x20
 #define MAP_DENYWRITE 0x800
+#define MAP_NORESERVE 0x4000
 #define MAP_FIXED_NOREPLACE 0x100000
 
 #define FUTEX_WAIT 0

@@ -1,8 +1,8 @@
 /* Slows down reads and writes of files, as a slower device would (`watch --read-rate`).
  *
  * All threads and processes share the time at which the device would have moved all bytes so far. Each call moves it on
- * by the time of its bytes, and waits until then. Nothing locks. Mapped files are read without calls, so they take the
- * time of all their bytes when they are mapped. */
+ * by the time of its bytes, and waits until then. Nothing locks. `mapped.c` has mapped files, which are read without
+ * calls. src/preload/filler.rs computes the same times. */
 
 #include "recorder.h"
 
@@ -73,29 +73,4 @@ void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes)
     add(&throttle->calls, 1);
     add(&throttle->bytes, bytes);
     note_times(throttle, start, end > now ? end : now);
-}
-
-/* Bytes of a file that a mapping makes readable. The loaders of programs map code with flags of its own: it is read when
- * it is used. */
-static uint64_t mapped_bytes(const struct call *call)
-{
-    struct file_status status;
-    uint64_t offset = (uint64_t)call->arguments[5];
-    uint64_t bytes = (uint64_t)call->arguments[1];
-    int is_code = call->arguments[2] & PROT_EXEC || call->arguments[3] & MAP_DENYWRITE;
-    if (is_code || !(call->arguments[2] & PROT_READ) || is_error(SYSTEM2(SYS_FSTAT, call->arguments[4], &status)) ||
-        (uint64_t)status.size <= offset)
-        return 0;
-    uint64_t rest = (uint64_t)status.size - offset;
-    return rest < bytes ? rest : bytes;
-}
-
-void hold_map(uint32_t file, uint64_t start, const struct call *call, long address)
-{
-    uint64_t bytes = mapped_bytes(call);
-    if (bytes == 0)
-        return;
-    /* The pages arrive meanwhile: page faults of the program would add to the time of its bytes. */
-    SYSTEM3(SYS_MADVISE, address, bytes, MADV_POPULATE_READ);
-    hold(TALLY_MAP, file, start, bytes);
 }

@@ -105,6 +105,9 @@ pub struct Watched {
     /// Writes that were slowed down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed_writes: Option<SlowedCalls>,
+    /// Number of mapped files that took the time of all their bytes when they were mapped, because they could not be
+    /// filled as they were used.
+    pub held_maps: u64,
     /// Seconds of all processes on processors.
     pub cpu_seconds: f64,
     /// The part of them in the kernel.
@@ -358,6 +361,7 @@ impl Watched {
             allocations,
             slowed_reads,
             slowed_writes,
+            held_maps: seen.held_maps,
             cpu_seconds: cpu_ns as f64 / 1e9,
             kernel_seconds: seen.used.kernel_ns as f64 / 1e9,
             memory_faults: seen.used.memory_faults,

@@ -4,7 +4,8 @@
 
 use libc::{c_int, pid_t};
 use std::ffi::{CStr, CString, OsString, c_void};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::ops::{Deref, Range};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -134,6 +135,135 @@ pub fn share_descriptors(left: pid_t, right: pid_t) -> bool {
     unsafe { libc::syscall(libc::SYS_kcmp, left, right, FILES, 0, 0) == 0 }
 }
 
+/// A copy of a descriptor of another process.
+pub fn descriptor_of(process: pid_t, descriptor: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: the calls take numbers only. The results are new descriptors, which nothing else owns.
+    unsafe {
+        let target = libc::syscall(libc::SYS_pidfd_open, process, 0);
+        if target < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let target = OwnedFd::from_raw_fd(target as RawFd);
+        match libc::syscall(libc::SYS_pidfd_getfd, target.as_raw_fd(), descriptor, 0) {
+            copy @ 0.. => Ok(OwnedFd::from_raw_fd(copy as RawFd)),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// What happened to memory of another process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryEvent {
+    /// A thread waits for the page at an address.
+    Fault(u64),
+    /// A range was emptied.
+    Removed(Range<u64>),
+    /// A range was unmapped.
+    Unmapped(Range<u64>),
+    /// Memory was moved to another address.
+    Moved {
+        /// Its old address.
+        from: u64,
+        /// Its new address.
+        to: u64,
+    },
+}
+
+/// How a copy to memory of another process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyEnd {
+    /// All pages are there.
+    Done,
+    /// The memory is about to change: the next event tells how.
+    Changing,
+    /// The process is gone.
+    Gone,
+}
+
+/// Page faults in memory of another process: a descriptor of userfaultfd(2).
+pub struct Faults(File);
+
+impl From<OwnedFd> for Faults {
+    fn from(descriptor: OwnedFd) -> Faults {
+        Faults(File::from(descriptor))
+    }
+}
+
+impl Faults {
+    /// Waits for the next event; `None` if there is none within `patience`.
+    pub fn next(&self, patience: Duration) -> Option<MemoryEvent> {
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: `poll` is a local variable that lives through the call.
+        let count = unsafe { libc::poll(&raw mut poll, 1, patience.as_millis() as c_int) };
+        // `struct uffd_msg`: the kind, and three numbers from byte 8 on.
+        let mut message = [0; 32];
+        if count != 1 || !matches!((&self.0).read(&mut message), Ok(32)) {
+            return None;
+        }
+        let number = |at: usize| message[at..].first_chunk().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+        let range = number(8)..number(16);
+        match message[0] {
+            0x12 => Some(MemoryEvent::Fault(number(16))),
+            0x14 => Some(MemoryEvent::Moved { from: range.start, to: range.end }),
+            0x15 => Some(MemoryEvent::Removed(range)),
+            0x16 => Some(MemoryEvent::Unmapped(range)),
+            _ => None,
+        }
+    }
+
+    /// Copies whole pages to an address, and wakes the threads that wait for them. Pages that are there already stay as
+    /// they are, and pages that are not mapped any more are left out.
+    pub fn copy(&self, address: u64, bytes: &[u8]) -> CopyEnd {
+        const PAGE: usize = 4096;
+        let mut done = 0;
+        let mut step = bytes.len();
+        while done < bytes.len() {
+            let part = &bytes[done..bytes.len().min(done + step)];
+            match self.copy_once(address + done as u64, part) {
+                Ok(copied) => done += copied,
+                // Some of the pages are not mapped.
+                Err(libc::ENOENT) if part.len() > PAGE => step = PAGE,
+                Err(libc::ENOENT | libc::EEXIST) => done += PAGE,
+                Err(libc::EAGAIN) => return CopyEnd::Changing,
+                Err(_) => return CopyEnd::Gone,
+            }
+        }
+        self.wake(address, bytes.len() as u64);
+        CopyEnd::Done
+    }
+
+    /// Copies pages until one cannot be copied. Returns the number of bytes, or the number of the error if it is 0.
+    fn copy_once(&self, address: u64, bytes: &[u8]) -> Result<usize, c_int> {
+        /// `UFFDIO_COPY` of linux/userfaultfd.h.
+        const COPY: libc::c_ulong = 0xC028_AA03;
+        let mut request = [address, bytes.as_ptr() as u64, bytes.len() as u64, 0, 0];
+        // SAFETY: `request` is a `struct uffdio_copy`, whose source is all of `bytes`; the kernel checks the address in
+        // the other process.
+        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), COPY as _, request.as_mut_ptr()) };
+        // The last number is how many bytes were copied, or a negative error.
+        match (result, request[4].cast_signed()) {
+            (0, _) => Ok(bytes.len()),
+            (_, copied @ 1..) => Ok(copied as usize),
+            _ => Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL)),
+        }
+    }
+
+    /// Wakes threads that wait for pages which have arrived meanwhile.
+    fn wake(&self, address: u64, size: u64) {
+        /// `UFFDIO_WAKE` of linux/userfaultfd.h.
+        const WAKE: libc::c_ulong = 0x8010_AA02;
+        let mut range = [address, size];
+        // SAFETY: `range` is a `struct uffdio_range` that lives through the call.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), WAKE as _, range.as_mut_ptr()) };
+    }
+}
+
+/// Kills all processes of a group.
+pub fn kill_group(group: pid_t) {
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::kill(-group, libc::SIGKILL) };
+}
+
 /// Makes this program ignore a signal.
 pub fn ignore(signal: c_int) {
     // SAFETY: `SIG_IGN` installs no handler, so that no code runs on a signal.
@@ -170,6 +300,18 @@ impl Processors {
             libc::CPU_SET(number, &mut set);
             Some(Processors(set))
         }
+    }
+
+    /// The first `count` of them, or all if there are fewer.
+    #[must_use]
+    pub fn first(&self, count: usize) -> Processors {
+        let mut set = self.0;
+        // SAFETY: the numbers are below `CPU_SETSIZE`, and the set is a local variable.
+        unsafe {
+            let numbers = (0..libc::CPU_SETSIZE as usize).filter(|&number| libc::CPU_ISSET(number, &self.0));
+            numbers.skip(count).for_each(|number| libc::CPU_CLR(number, &mut set));
+        }
+        Processors(set)
     }
 
     /// Restricts a thread to these processors. Returns whether it succeeded.
@@ -342,6 +484,8 @@ pub struct Used {
     pub memory_faults: u64,
     /// Number of page faults that read from a disk.
     pub disk_faults: u64,
+    /// Bytes that were read from disks.
+    pub disk_bytes: u64,
 }
 
 impl Used {
@@ -353,6 +497,7 @@ impl Used {
             kernel_ns: self.kernel_ns.saturating_sub(earlier.kernel_ns),
             memory_faults: self.memory_faults.saturating_sub(earlier.memory_faults),
             disk_faults: self.disk_faults.saturating_sub(earlier.disk_faults),
+            disk_bytes: self.disk_bytes.saturating_sub(earlier.disk_bytes),
         }
     }
 }
@@ -372,6 +517,8 @@ pub fn used_by_children() -> Used {
         kernel_ns,
         memory_faults: usage.ru_minflt.cast_unsigned(),
         disk_faults: usage.ru_majflt.cast_unsigned(),
+        // In blocks of 512 bytes (getrusage(2)).
+        disk_bytes: usage.ru_inblock.cast_unsigned() * 512,
     }
 }
 

@@ -22,8 +22,10 @@ use libc::{c_int, pid_t};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::fs;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Ptrace options for all threads and their children.
@@ -61,6 +63,17 @@ pub struct Wanted {
     pub cured: Vec<String>,
     /// Slower devices for reads and for writes ([`crate::preload`] only).
     pub slow: [SlowDevice; 2],
+    /// Runs the program apart from this one ([`crate::preload`] only).
+    pub apart: Option<Apart>,
+}
+
+/// A program that runs in a process group of its own, so that it can be stopped as a whole, and without input.
+#[derive(Clone, Debug)]
+pub struct Apart {
+    /// Receives its output and its errors.
+    pub output: Arc<fs::File>,
+    /// Number of processors that it may use; `None` for all.
+    pub processors: Option<usize>,
 }
 
 /// Cost of stopping, measured with calls that do nothing.
@@ -181,6 +194,8 @@ pub struct Seen {
     pub cures: Vec<CuredFile>,
     /// Reads and writes that were slowed down.
     pub slowed: [Option<SlowedCalls>; 2],
+    /// Number of mapped files that took the time of all their bytes when they were mapped.
+    pub held_maps: u64,
     /// What all processes used.
     pub used: Used,
 }

@@ -63,13 +63,159 @@ static int children(void)
     return failed != 0;
 }
 
-static int mapped(void)
+/* The content of the input. */
+static char byte_at(long at)
+{
+    return (char)(at * 7 + at / 251);
+}
+
+static int is_right(const char *bytes, long from, long end)
+{
+    for (long at = from; at < end; at++)
+        if (bytes[at] != byte_at(at))
+            return 0;
+    return 1;
+}
+
+static char *map(int flags, long size)
 {
     int file = open("input", O_RDONLY);
-    /* Longer than the file: pages beyond its end take no time. */
-    char *bytes = mmap(NULL, 8 * BYTES, PROT_READ, MAP_PRIVATE, file, 0);
-    memcpy(data, bytes, BYTES);
-    return bytes == MAP_FAILED;
+    char *bytes = mmap(NULL, size, PROT_READ, flags, file, 0);
+    close(file);
+    return bytes;
+}
+
+/* Longer than the file: pages beyond its end take no time. */
+static int mapped(void)
+{
+    return !is_right(map(MAP_PRIVATE, 8 * BYTES), 0, BYTES);
+}
+
+static int mapped_shared(void)
+{
+    char *bytes = map(MAP_SHARED, BYTES);
+    return !is_right(bytes, BYTES / 2, BYTES) || !is_right(bytes, 0, BYTES / 2);
+}
+
+/* The rest of the last page is zero. */
+static int mapped_end(void)
+{
+    char *bytes = map(MAP_PRIVATE, BYTES);
+    long end = (BYTES + 4095) / 4096 * 4096;
+    for (long at = BYTES; at < end; at++)
+        if (bytes[at])
+            return 1;
+    return !is_right(bytes, 0, BYTES);
+}
+
+static char *shared_bytes;
+
+static void *check_in_thread(void *part)
+{
+    long from = (long)part * (BYTES / PARTS);
+    return (void *)(long)!is_right(shared_bytes, from, from + BYTES / PARTS);
+}
+
+static int mapped_by_threads(void)
+{
+    pthread_t ids[PARTS];
+    long failed = 0;
+    void *result;
+    shared_bytes = map(MAP_PRIVATE, BYTES);
+    for (long part = 0; part < PARTS; part++)
+        pthread_create(&ids[part], NULL, check_in_thread, (void *)part);
+    for (long part = 0; part < PARTS; part++) {
+        pthread_join(ids[part], &result);
+        failed |= (long)result;
+    }
+    return failed != 0;
+}
+
+/* A child has the same memory. */
+static int mapped_forked(void)
+{
+    int status;
+    char *bytes = map(MAP_PRIVATE, BYTES);
+    if (!is_right(bytes, 300000, 300100))
+        return 1;
+    if (fork() == 0)
+        _exit(!is_right(bytes, 0, BYTES));
+    wait(&status);
+    return status != 0 || !is_right(bytes, 0, BYTES);
+}
+
+/* Memory that was emptied has the file again. */
+static int mapped_emptied(void)
+{
+    char *bytes = map(MAP_PRIVATE, BYTES);
+    if (!is_right(bytes, 0, BYTES))
+        return 1;
+    madvise(bytes + 8192, 4096, MADV_DONTNEED);
+    madvise(bytes + 262144, 500000 / 4096 * 4096, MADV_DONTNEED);
+    return !is_right(bytes, 0, BYTES);
+}
+
+static int mapped_moved(void)
+{
+    char *bytes = map(MAP_PRIVATE, BYTES);
+    if (!is_right(bytes, 0, 100))
+        return 1;
+    char *moved = mremap(bytes, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, map(MAP_PRIVATE, BYTES));
+    return moved == MAP_FAILED || !is_right(moved, 0, BYTES);
+}
+
+static int unmapped(void)
+{
+    for (int round = 0; round < 20; round++) {
+        char *bytes = map(MAP_PRIVATE, BYTES);
+        if (!is_right(bytes, 50000 * round, 50000 * round + 50000))
+            return 1;
+        munmap(bytes + 4096, BYTES - 4096);
+        if (!is_right(bytes, 0, 4096))
+            return 1;
+        munmap(bytes, 4096);
+    }
+    return 0;
+}
+
+/* The kernel waits for the pages, too. */
+static int mapped_written(void)
+{
+    char *bytes = map(MAP_PRIVATE, BYTES);
+    int file = open("output", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    if (write(file, bytes, BYTES) != BYTES)
+        return 1;
+    return pread(file, data, BYTES, 0) != BYTES || !is_right(data, 0, BYTES);
+}
+
+/* From the middle of the file, and more mappings than are filled at a time. */
+static int mapped_often(void)
+{
+    int file = open("input", O_RDONLY);
+    for (long part = 0; part < 400; part++) {
+        long from = part % 200 * 4096;
+        char *bytes = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, file, from);
+        for (long at = 0; at < 4096; at++)
+            if (bytes[at] != byte_at(from + at))
+                return 1;
+    }
+    return 0;
+}
+
+/* A mapping that shows what others write stays one. */
+static int mapped_changing(void)
+{
+    int writer = open("output", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ftruncate(writer, BYTES);
+    int reader = open("output", O_RDONLY);
+    const volatile char *bytes = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, reader, 0);
+    for (int round = 1; round < 100; round++) {
+        char letter = (char)round;
+        pwrite(writer, &letter, 1, 500000);
+        if (bytes[500000] != letter)
+            return 1;
+    }
+    return 0;
 }
 
 static int vectors(void)
@@ -115,6 +261,30 @@ static int piped(void)
     return left != 0;
 }
 
+/* Names of cases and what they do. */
+static const struct {
+    const char *name;
+    int (*run)(void);
+} cases[] = {
+    {"threads", threads},
+    {"children", children},
+    {"mapped", mapped},
+    {"mapped_shared", mapped_shared},
+    {"mapped_end", mapped_end},
+    {"mapped_by_threads", mapped_by_threads},
+    {"mapped_forked", mapped_forked},
+    {"mapped_emptied", mapped_emptied},
+    {"mapped_moved", mapped_moved},
+    {"unmapped", unmapped},
+    {"mapped_written", mapped_written},
+    {"mapped_often", mapped_often},
+    {"mapped_changing", mapped_changing},
+    {"vectors", vectors},
+    {"written", written},
+    {"sent", sent},
+    {"piped", piped},
+};
+
 int main(int count, char **arguments)
 {
     const char *name = count > 1 ? arguments[1] : "";
@@ -122,19 +292,8 @@ int main(int count, char **arguments)
         return read_part(0, BYTES, 100);
     if (!strcmp(name, "large"))
         return read_part(0, BYTES, BYTES);
-    if (!strcmp(name, "threads"))
-        return threads();
-    if (!strcmp(name, "children"))
-        return children();
-    if (!strcmp(name, "mapped"))
-        return mapped();
-    if (!strcmp(name, "vectors"))
-        return vectors();
-    if (!strcmp(name, "written"))
-        return written();
-    if (!strcmp(name, "sent"))
-        return sent();
-    if (!strcmp(name, "piped"))
-        return piped();
+    for (unsigned index = 0; index < sizeof(cases) / sizeof(*cases); index++)
+        if (!strcmp(name, cases[index].name))
+            return cases[index].run();
     return 2;
 }

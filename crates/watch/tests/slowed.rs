@@ -33,7 +33,8 @@ fn program() -> Option<&'static Path> {
 fn ran(case: &str, name: &str, request: Wanted) -> Option<(Seen, f64)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slowed-runs").join(name);
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("input"), vec![b'x'; BYTES as usize]).unwrap();
+    let bytes: Vec<u8> = (0..BYTES).map(|at| (at * 7 + at / 251) as u8).collect();
+    fs::write(folder.join("input"), bytes).unwrap();
     let script = OsString::from("cd \"$0\" && exec \"$1\" \"$2\"");
     let command = ["sh".into(), "-c".into(), script, folder.into(), program()?.into(), case.into()];
     let start = Instant::now();
@@ -63,6 +64,30 @@ fn reads_take_their_time() {
         assert_slow(seen.slowed[0], seconds, case);
         assert_eq!(seen.slowed[1], None);
     }
+}
+
+#[test]
+fn mapped_files_have_their_bytes_and_take_their_time() {
+    for case in ["mapped_shared", "mapped_end", "mapped_by_threads", "mapped_forked"] {
+        let request = Wanted { slow: [rated(), SlowDevice::default()], ..Wanted::default() };
+        let Some((seen, seconds)) = ran(case, case, request) else { return };
+        assert_slow(seen.slowed[0], seconds, case);
+    }
+    for case in ["mapped_written", "mapped_emptied", "mapped_moved", "unmapped", "mapped_often", "mapped_changing"] {
+        let slow = SlowDevice { bytes_per_second: Some(100 * RATE), latency: Duration::from_micros(10) };
+        let request = Wanted { slow: [slow, SlowDevice::default()], ..Wanted::default() };
+        let Some((seen, _)) = ran(case, case, request) else { return };
+        // Only what shows changes is not filled page by page, and what is too much.
+        let is_held = ["mapped_often", "mapped_changing"].contains(&case);
+        assert!(is_held || seen.held_maps == 0 || !has_faults(), "{case}: {}", seen.held_maps);
+    }
+}
+
+/// Whether this process may handle the page faults of others.
+fn has_faults() -> bool {
+    let is_root = fs::read_to_string("/proc/self/status").is_ok_and(|text| text.contains("Uid:\t0\t"));
+    let is_open = fs::read_to_string("/proc/sys/vm/unprivileged_userfaultfd").is_ok_and(|text| text.trim() == "1");
+    is_root || is_open
 }
 
 #[test]

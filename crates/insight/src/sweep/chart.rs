@@ -3,7 +3,7 @@
 //! Measured curves are lines with dots, and predicted curves are dashed lines. The unthrottled page cache and the disk
 //! have their own columns on the right. Only positions are computed here.
 
-use super::{Device, Sweep};
+use super::{Device, Sweep, SweepKind};
 use crate::chart::{Anchor, Picture, log_marks};
 use crate::words::{bytes, rate, time};
 
@@ -37,7 +37,8 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let panel_height = PANEL_HEIGHT + ADVICE_HEIGHT * advice_lines.saturating_sub(2) as f64;
     let height = 132.0 + rows as f64 * panel_height;
     let interrupted = sweep.interruption().map_or(String::new(), |note| format!(" ({note})"));
-    let title = format!("Time to load {}{interrupted}", sweep.asset);
+    let what = if sweep.kind == SweepKind::Storage { "Time to load" } else { "Time of" };
+    let title = format!("{what} {}{interrupted}", sweep.asset);
     let mut picture = Picture::new(WIDTH, height, &title);
     picture.bar([0.0, 0.0, WIDTH, height], GROUND, 1.0);
     picture.text([MARGIN, 44.0], Anchor::Start, 24.0, INK, &title);

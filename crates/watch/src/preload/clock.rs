@@ -29,7 +29,12 @@ impl RecordClock {
 
     /// The current time as recorders see it.
     pub(super) fn now(&self) -> u64 {
-        if self.has_counter { system::ticks() } else { system::monotonic_ns() }
+        self.source()()
+    }
+
+    /// The function that returns the current time.
+    pub(super) fn source(&self) -> fn() -> u64 {
+        if self.has_counter { system::ticks } else { system::monotonic_ns }
     }
 
     pub(super) fn nanoseconds(&self, ticks: u64) -> u64 {

@@ -19,6 +19,7 @@ pub(super) const MAX_COUNTS: usize = 65_536;
 pub(super) const MAX_SAMPLES: usize = 512;
 pub(super) const MAX_SHARED_FILES: usize = 16_384;
 pub(super) const MAX_PATTERN_BYTES: usize = 65_536;
+const MAX_FILLED_MAPS: usize = 256;
 pub(super) const STACK_BYTES: usize = 16_384;
 const OWN_COUNTS: usize = 8;
 pub(super) const EXACT_SIZES: usize = 4;
@@ -28,6 +29,7 @@ pub(super) const FREE: u32 = 0;
 pub(super) const TAKEN: u32 = 1;
 pub(super) const READY: u32 = 2;
 pub(super) const ENDED: u32 = 3;
+pub(super) const SERVED: u32 = 4;
 
 /// Effects that are counted for each file, and states of threads.
 pub(super) mod tally {
@@ -191,11 +193,25 @@ pub(super) struct SharedFileSlot {
 pub(super) struct ThrottleSlot {
     pub(super) byte_ticks: AtomicU64,
     pub(super) latency_ticks: AtomicU64,
-    free: AtomicU64,
+    pub(super) free: AtomicU64,
     pub(super) first: AtomicU64,
     pub(super) last: AtomicU64,
     pub(super) calls: AtomicU64,
     pub(super) bytes: AtomicU64,
+}
+
+/// A mapped file that the command fills as it is used.
+#[repr(C)]
+pub(super) struct FilledMapSlot {
+    pub(super) state: AtomicU32,
+    pub(super) process: AtomicU32,
+    pub(super) faults: AtomicU32,
+    pub(super) file: AtomicU32,
+    pub(super) start: AtomicU64,
+    pub(super) bytes: AtomicU64,
+    pub(super) offset: AtomicU64,
+    pub(super) is_wanted: AtomicU32,
+    unused: AtomicU32,
 }
 
 #[repr(C)]
@@ -219,6 +235,8 @@ pub(super) struct RecordLayout {
     pub(super) credit_ticks: AtomicU64,
     /// Of reads and of writes.
     pub(super) throttles: [ThrottleSlot; 2],
+    filled_bytes: AtomicU64,
+    pub(super) held_maps: AtomicU64,
     pub(super) next_thread: AtomicU32,
     pub(super) next_process: AtomicU32,
     pub(super) next_site: AtomicU32,
@@ -234,9 +252,10 @@ pub(super) struct RecordLayout {
     pub(super) thread: [ThreadSlot; MAX_THREADS],
     pub(super) samples: [SampleSlot; MAX_SAMPLES],
     shared_files: [SharedFileSlot; MAX_SHARED_FILES],
+    pub(super) filled_maps: [FilledMapSlot; MAX_FILLED_MAPS],
     pub(super) patterns: [AtomicU8; MAX_PATTERN_BYTES],
 }
 
 // The sizes that `recorder/layout.h` asserts.
 const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1840);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_617_936);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_630_240);

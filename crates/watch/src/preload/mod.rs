@@ -2,11 +2,12 @@
 //!
 //! The library (`recorder/`, in C, embedded) replaces the system call instructions of the program's libraries in
 //! memory, and writes to memory that it shares with this process. `record` reads that memory, `sampler` at intervals,
-//! `modules` finds the instructions for it, `layout` describes it, `effects` says what each call does, and `reach`
+//! `modules` finds the instructions for it, `filler` fills mapped files of throttled programs, `layout` describes it, `effects` says what each call does, and `reach`
 //! which programs can be recorded. The others can be traced.
 
 mod clock;
 mod effects;
+mod filler;
 mod layout;
 mod modules;
 pub mod reach;
@@ -14,8 +15,8 @@ mod record;
 mod sampler;
 mod samples;
 
-use crate::system::{self, Environment};
-use crate::trace::{End, Failure, Recorder, Seen, Wanted};
+use crate::system::{self, Environment, Processors};
+use crate::trace::{Apart, End, Failure, Recorder, Seen, Wanted};
 use libc::pid_t;
 use record::{RecordTotals, SharedRecord};
 use sampler::TimelineSampler;
@@ -25,8 +26,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -59,10 +61,10 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
     let before = system::used_by_children();
-    let child = start_program(command, &record, &library).map_err(Failure::Program)?;
+    let child = start_program(command, &record, &library, request.apart.as_ref()).map_err(Failure::Program)?;
     let samples = StackSamples::default();
     let sampler = TimelineSampler::start(Arc::clone(&record.shared), record.clock, request.profile);
-    let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples };
+    let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples, is_over: Arc::default() };
     hand_over(session.front);
     let status = session.serve(child).map_err(Failure::System)?;
     let run_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -78,7 +80,12 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     Ok(seen)
 }
 
-fn start_program(command: &[OsString], record: &SharedRecord, library: &File) -> io::Result<Child> {
+fn start_program(
+    command: &[OsString],
+    record: &SharedRecord,
+    library: &File,
+    apart: Option<&Apart>,
+) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let here = std::process::id();
     let mut preload = OsString::from(format!("/proc/{here}/fd/{}", library.as_raw_fd()));
@@ -99,7 +106,23 @@ fn start_program(command: &[OsString], record: &SharedRecord, library: &File) ->
             system::end_with_parent()
         });
     }
-    start.spawn()
+    match apart {
+        Some(apart) => start_apart(&mut start, apart),
+        None => start.spawn(),
+    }
+}
+
+fn start_apart(start: &mut Command, apart: &Apart) -> io::Result<Child> {
+    let output = Stdio::from(apart.output.try_clone()?);
+    start.stdin(Stdio::null()).stdout(output).stderr(apart.output.try_clone()?).process_group(0);
+    let all = Processors::from_thread(0);
+    // The child has the processors of the thread that starts it.
+    if let (Some(all), Some(count)) = (&all, apart.processors) {
+        all.first(count).assign(0);
+    }
+    let child = start.spawn();
+    all.filter(|_| apart.processors.is_some()).inspect(|all| _ = all.assign(0));
+    child
 }
 
 struct RecordSession<'a> {
@@ -108,6 +131,8 @@ struct RecordSession<'a> {
     front: pid_t,
     record: SharedRecord,
     samples: StackSamples,
+    /// Ends the threads that fill mapped files.
+    is_over: Arc<AtomicBool>,
 }
 
 impl RecordSession<'_> {
@@ -120,6 +145,7 @@ impl RecordSession<'_> {
         for round in 0u32.. {
             let bell = self.record.shared.bell.load(Relaxed);
             modules::answer(&self.record.shared);
+            filler::answer(&self.record.shared, self.record.clock.source(), &self.is_over);
             self.samples.collect(&self.record);
             if status.is_none() {
                 status = ended.try_recv().ok().transpose()?;
@@ -156,6 +182,7 @@ impl RecordSession<'_> {
     }
 
     fn finish(self, status: ExitStatus, run_ns: u64) -> Seen {
+        self.is_over.store(true, Release);
         let RecordTotals {
             files,
             locks,
@@ -193,6 +220,7 @@ impl RecordSession<'_> {
             unrecorded,
             cures,
             lost: shared.lost.load(Relaxed),
+            held_maps: shared.held_maps.load(Relaxed),
             missed_sites: shared.not_patched.load(Relaxed),
             lost_samples: shared.lost_samples.load(Relaxed),
             ..Seen::default()

@@ -37,7 +37,7 @@ pub(super) const SAMPLED: Duration = Duration::from_millis(1);
 const READ_AHEAD: Duration = Duration::from_millis(50);
 
 /// The factor of numbers with a fixed point in the record.
-const FIXED_ONE: f64 = 4_294_967_296.0;
+pub(super) const FIXED_ONE: f64 = 4_294_967_296.0;
 
 /// The memory that recorders write to.
 pub(super) struct SharedRecord {

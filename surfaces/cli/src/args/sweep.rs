@@ -2,7 +2,7 @@
 
 use super::style::ReadArgs;
 use crate::values;
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use polyhaul::WriteOptions;
 use polyhaul::options::{Codec, Compression};
 use polyhaul::report::Device;
@@ -10,8 +10,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The minimum and maximum of the default rates, in bytes per second, and their number.
-const USUAL: ([f64; 2], usize) = ([50e6, 4e9], 8);
+/// The minimum and maximum of the default rates, in bytes per second.
+const USUAL: [f64; 2] = [50e6, 4e9];
+
+/// Number of rates of a range.
+const RATES: usize = 8;
 
 /// `polyhaul sweep`.
 #[derive(Debug, Args)]
@@ -23,20 +26,36 @@ Examples:
   polyhaul sweep island.pbrt --until first-pixel --chart curves.svg
   polyhaul sweep scan.obj --model                       predict the times without loading
   polyhaul sweep scan.obj --forget                      delete the compressed copies
+  polyhaul sweep --program --variant plain='viewer a.pbrt' --variant gz='viewer a-gz.pbrt'
+
+With --program, each variant is a command, run at each rate with the throttles of `polyhaul watch` (Linux only). \
+`{threads}` in a command is replaced by the thread count; without it, the command gets that many processors.
 
 Rates apply to stored bytes, before decompression. Compressed copies are made once and kept in the cache \
 folder. Run `polyhaul limits` first to get predictions next to measured times. Ctrl-C stops the sweep and \
 shows what was measured; a second Ctrl-C exits at once.")]
 pub struct SweepArgs {
     /// Asset to load: a file, with the files that it refers to
-    #[arg(value_name = "IN", required_unless_present = "forget", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "IN", required_unless_present_any = ["forget", "program"], value_hint = ValueHint::FilePath)]
     pub input: Option<PathBuf>,
-    /// When a load counts as finished
-    #[arg(long, value_name = "END", value_enum, default_value = "model", conflicts_with = "model")]
-    pub until: Until,
-    /// Comma-separated rates to load at, or `unlimited` [default: 8 rates from 50 MB/s to 4 GB/s, and unlimited]
-    #[arg(long, value_name = "RATE,...", value_delimiter = ',', value_parser = device)]
-    pub rates: Vec<Device>,
+    /// Sweep commands instead of an asset
+    #[arg(long, requires = "variants", conflicts_with_all = ["input", "codecs", "model", "cache", "forget", "warm"])]
+    pub program: bool,
+    /// Command to sweep, with a name for tables and charts; repeat the option to compare commands
+    #[arg(long = "variant", value_name = "NAME=COMMAND", requires = "program", value_parser = variant)]
+    pub variants: Vec<ProgramVariant>,
+    /// When a load counts as finished: `model`, `first-pixel`, or with --program, the text of an output line
+    /// [default: model, or the exit of the program]
+    #[arg(long, value_name = "END", conflicts_with = "model", hide_possible_values = true,
+          value_parser = values::Choices::with(&["model", "first-pixel"], |text| Ok(Until::parse(text))))]
+    pub until: Option<Until>,
+    /// Also run each command with uncached files: those that it read are dropped from the page cache before each run
+    #[arg(long, requires = "program")]
+    pub cold: bool,
+    /// Comma-separated rates to load at, ranges of rates such as 50MB/s..2GB/s, or `unlimited` [default: 8 rates from
+    /// 50 MB/s to 4 GB/s, and unlimited]
+    #[arg(long, value_name = "RATE,...", value_delimiter = ',', value_parser = rates)]
+    pub rates: Vec<RateRange>,
     /// Comma-separated codecs to try: as-is, none, gzip, zstd or lz4, with an optional level such as zstd:9
     /// [default: as-is and all others, at fast levels]
     #[arg(long, value_name = "CODEC,...", value_delimiter = ',', hide_possible_values = true,
@@ -72,13 +91,38 @@ pub struct SweepArgs {
 }
 
 /// The event at which a load counts as finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// The model is in memory
+    /// The model is in memory.
     Model,
-    /// A picture of it is in memory, as `polyhaul preview` draws it
+    /// A picture of it is in memory, as `polyhaul preview` draws it.
     FirstPixel,
+    /// A program prints a line that contains this text.
+    Line(String),
 }
+
+impl Until {
+    fn parse(text: &str) -> Until {
+        match text {
+            "model" => Until::Model,
+            "first-pixel" => Until::FirstPixel,
+            line => Until::Line(line.into()),
+        }
+    }
+}
+
+/// A command with its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramVariant {
+    /// Name for tables and charts.
+    pub name: String,
+    /// Command for the shell, in which `{threads}` stands for the thread count.
+    pub command: String,
+}
+
+/// One rate, or several that are evenly spaced on a logarithmic axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RateRange(Vec<Device>);
 
 /// The compression of a variant of an asset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,11 +157,27 @@ impl fmt::Display for Storing {
     }
 }
 
-fn device(text: &str) -> Result<Device, String> {
-    match text.trim() {
-        "unlimited" => Ok(Device::Memory),
-        rate => values::rate(rate).map(Device::Rate),
+fn rates(text: &str) -> Result<RateRange, String> {
+    let text = text.trim();
+    if let Some((slow, fast)) = text.split_once("..") {
+        let ends = (values::rate(slow)?, values::rate(fast)?);
+        if ends.0 >= ends.1 {
+            return Err("expected a slow rate before a fast one, such as 50MB/s..2GB/s".into());
+        }
+        return Ok(RateRange(spread(ends.0 as f64, ends.1 as f64)));
     }
+    let device = if text == "unlimited" { Device::Memory } else { Device::Rate(values::rate(text)?) };
+    Ok(RateRange(vec![device]))
+}
+
+fn variant(text: &str) -> Result<ProgramVariant, String> {
+    let (name, command) = text.split_once('=').ok_or("expected a name and a command, such as plain='viewer a.pbrt'")?;
+    let (name, command) = (name.trim(), command.trim());
+    let is_plain = |letter: char| letter.is_alphanumeric() || " .:+_-".contains(letter);
+    if name.is_empty() || command.is_empty() || !name.chars().all(is_plain) {
+        return Err("expected a name of letters, digits and .:+_- before the `=`, and a command after it".into());
+    }
+    Ok(ProgramVariant { name: name.into(), command: command.into() })
 }
 
 fn storing(text: &str) -> Result<Storing, String> {
@@ -140,9 +200,18 @@ fn storing(text: &str) -> Result<Storing, String> {
 }
 
 impl SweepArgs {
+    /// The event at which loads of an asset count as finished, or `None` if only programs have that one.
+    pub fn end_of_load(&self) -> Option<Until> {
+        match self.until.clone().unwrap_or(Until::Model) {
+            Until::Line(_) => None,
+            until => Some(until),
+        }
+    }
+
     /// The distinct rates in ascending order. Advice depends on the slow rates, so they run first.
     pub fn devices(&self) -> Vec<Device> {
-        let mut devices = if self.rates.is_empty() { usual() } else { self.rates.clone() };
+        let given = self.rates.iter().flat_map(|range| range.0.iter().copied());
+        let mut devices = if self.rates.is_empty() { usual() } else { given.collect() };
         devices.sort_unstable();
         devices.dedup();
         devices
@@ -182,15 +251,20 @@ impl SweepArgs {
     }
 }
 
-/// The default rates, evenly spaced on a logarithmic axis and rounded to two digits, and unlimited.
+/// The default rates, and unlimited.
 fn usual() -> Vec<Device> {
-    let ([slow, fast], count) = USUAL;
-    let at = |index: usize| slow * (fast / slow).powf(index as f64 / (count - 1) as f64);
+    let [slow, fast] = USUAL;
+    spread(slow, fast).into_iter().chain([Device::Memory]).collect()
+}
+
+/// Rates that are evenly spaced on a logarithmic axis and rounded to two digits.
+fn spread(slow: f64, fast: f64) -> Vec<Device> {
+    let at = |index: usize| slow * (fast / slow).powf(index as f64 / (RATES - 1) as f64);
     let short = |value: f64| {
         let unit = 10_f64.powf(value.log10().floor() - 1.0);
         Device::Rate(((value / unit).round() * unit) as u64)
     };
-    (0..count).map(|index| short(at(index))).chain([Device::Memory]).collect()
+    (0..RATES).map(|index| short(at(index))).collect()
 }
 
 #[cfg(test)]
@@ -201,6 +275,25 @@ mod tests {
     fn usual_rates_are_even() {
         let rates = [50, 94, 170, 330, 610, 1100, 2100, 4000].map(|rate| Device::Rate(rate * 1_000_000));
         assert_eq!(usual()[..8], rates);
+    }
+
+    #[test]
+    fn ranges_are_several_rates() {
+        let range = rates("50MB/s..2GB/s").unwrap().0;
+        assert_eq!([range[0], range[7]], [50_000_000, 2_000_000_000].map(Device::Rate));
+        assert_eq!((range.len(), rates("unlimited").unwrap().0), (8, vec![Device::Memory]));
+        for text in ["2GB/s..50MB/s", "..", "1MB/s..", "..1MB/s", "1..2"] {
+            assert!(rates(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn variants_have_a_name_and_a_command() {
+        let parsed = variant("plain = viewer --option=1 a.pbrt").unwrap();
+        assert_eq!((&*parsed.name, &*parsed.command), ("plain", "viewer --option=1 a.pbrt"));
+        for text in ["viewer a.pbrt", "=viewer", "name=", "a,b=viewer", "\"=viewer"] {
+            assert!(variant(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -63,12 +63,12 @@ pub struct Load {
 }
 
 /// Loads a file of any kind and drops the content; returns the load and its seconds.
-pub fn load(path: &Path, options: &ReadOptions, until: Until) -> Result<(Load, f64)> {
+pub fn load(path: &Path, options: &ReadOptions, until: &Until) -> Result<(Load, f64)> {
     let trace = Trace::new(Detail::Totals);
     let run = options.run.clone().with_trace(Some(trace.clone()));
     let options = options.clone().with_run(run);
     let input = Input::Path(path.into());
-    if until == Until::FirstPixel {
+    if *until == Until::FirstPixel {
         return draw(input, &options, &trace);
     }
     let start = std::time::Instant::now();

@@ -1,9 +1,14 @@
 //! `polyhaul sweep`: loads one asset stored with several codecs at several rates, and shows the best at each rate.
 //!
 //! `files` finds the files of the asset, `variants` stores it with other codecs, `run` loads, and `table` prints.
+//! `program` sweeps commands instead.
 //! Curves, crossings, advice, predictions and the chart are in the library (`polyhaul::report`).
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod attempt;
 mod files;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod program;
 mod run;
 mod table;
 mod variants;
@@ -68,24 +73,37 @@ pub fn run(session: &Session, args: &SweepArgs, chart: Option<&Path>) -> u8 {
     }
 }
 
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod program {
+    use super::*;
+
+    pub fn swept(_: &Session, _: &SweepArgs, _: &mut Report) -> Result<SweepFound> {
+        Err(Error::new(ErrorKind::Unsupported, "`sweep --program` is supported only on Linux, on x86-64 and aarch64"))
+    }
+}
+
 fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut Report) -> Result<SweepFound> {
+    if args.program {
+        return program::swept(session, args, report);
+    }
     let main = args.input.as_deref().unwrap_or(Path::new(""));
     if main == Path::new("-") {
         let error = Error::new(ErrorKind::Usage, "cannot sweep standard input: it can be read only once");
         return Err(error.with_hint("use a file"));
     }
+    let until = args.end_of_load().ok_or_else(|| {
+        let error = Error::new(ErrorKind::Usage, "--until LINE needs --program");
+        error.with_hint("use `--until model` or `--until first-pixel`")
+    })?;
     let outputs: Vec<&Path> = args.csv.as_deref().into_iter().chain(chart).collect();
     let mut read = session.read_options(&args.read)?;
     read.run.trace = None;
     // The variants are named after the files they resolve to, and the target of a symlink may have another extension.
     read.format = read.format.or_else(|| Format::of_path(main));
     // Drawing times cannot be predicted.
-    let ceilings = measure::kept(files::folder_of(main)).filter(|_| args.until == Until::Model);
+    let ceilings = measure::kept(files::folder_of(main)).filter(|_| until == Until::Model);
     let asset = main.file_name().unwrap_or(main.as_os_str()).to_string_lossy();
-    let asset = match args.until {
-        Until::Model => asset.into_owned(),
-        Until::FirstPixel => format!("{asset}, first pixel"),
-    };
+    let asset = if until == Until::FirstPixel { format!("{asset}, first pixel") } else { asset.into_owned() };
     if args.model {
         let (files, codecs) = predictable(main, &read, ceilings.as_ref())?;
         spare(&files, &outputs)?;
@@ -94,14 +112,14 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
         let threads = args.threads(read.run.worker_threads());
         let ceilings =
             ceilings.iter().flat_map(|ceilings| threads.iter().map(|&threads| (threads, ceilings.clone()))).collect();
-        let cells = plan(args, &read, &variants, &ceilings, &[]).predict();
+        let cells = plan(args, &until, &read, &variants, &ceilings, &[]).predict();
         let stored = variants.into_iter().map(|variant| variant.stored).collect();
         let sweep = Sweep { asset, stored, cells, ..Sweep::default() };
         return Ok(SweepFound { sweep, file_count, has_ceilings: true, ..SweepFound::default() });
     }
     let requested = RequestedNames::default();
     let first = read.clone().with_resolver(Some(requested.listener()));
-    let (first, _) = report.phase("first load", || files::load(main, &first, args.until))?;
+    let (first, _) = report.phase("first load", || files::load(main, &first, &until))?;
     refuse_archive(first.report.codec, main)?;
     let files = Asset::of_load(main, &first.seen, &requested, &read)?;
     spare(&files, &outputs)?;
@@ -124,8 +142,8 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
     let tell = bar.callback();
     let report_progress = |finished, total| tell.iter().for_each(|tell| (tell.0)(finished, Some(total)));
     let start = Instant::now();
-    let ceilings = report.phase("calibration", || fitted(main, args, &read, ceilings, start))?;
-    let plan = RunPlan { start, ..plan(args, &read, &variants, &ceilings, &first.counts) };
+    let ceilings = report.phase("calibration", || fitted(main, args, &until, &read, ceilings, start))?;
+    let plan = RunPlan { start, ..plan(args, &until, &read, &variants, &ceilings, &first.counts) };
     let (cells, is_interrupted) = report.phase("loads", || plan.run(report_progress))?;
     report.threads = cells.iter().map(|cell| cell.threads).max().unwrap_or(0);
     let made = variants.iter().filter(|variant| variant.is_new).count();
@@ -134,7 +152,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
         file_count: files.files.len(),
         cache: Some((cache.folder().to_path_buf(), cache.bytes(&files), made)),
         has_ceilings: !ceilings.is_empty(),
-        sweep: Sweep { asset, stored, cells, is_interrupted },
+        sweep: Sweep { asset, stored, cells, is_interrupted, ..Sweep::default() },
     })
 }
 
@@ -143,6 +161,7 @@ fn swept(session: &Session, args: &SweepArgs, chart: Option<&Path>, report: &mut
 fn fitted(
     main: &Path,
     args: &SweepArgs,
+    until: &Until,
     read: &ReadOptions,
     ceilings: Option<Ceilings>,
     start: Instant,
@@ -151,13 +170,13 @@ fn fitted(
     let fit = |threads| -> Result<(usize, Ceilings)> {
         let run = read.run.clone().with_threads(Some(threads));
         let options = read.clone().with_run(run);
-        let (mut load, mut shortest) = files::load(main, &options, args.until)?;
+        let (mut load, mut shortest) = files::load(main, &options, until)?;
         for _ in 1..args.rounds {
             if start.elapsed().as_secs_f64() + shortest > args.time_limit.as_secs_f64() {
                 break;
             }
             // Use the fastest load: interference, such as page faults in a virtual machine, only slows a load down.
-            let (other, seconds) = files::load(main, &options, args.until)?;
+            let (other, seconds) = files::load(main, &options, until)?;
             if seconds < shortest {
                 load = other;
                 shortest = seconds;
@@ -176,6 +195,7 @@ fn fitted(
 /// Creates the plan for the requested runs.
 fn plan<'a>(
     args: &SweepArgs,
+    until: &'a Until,
     read: &'a ReadOptions,
     variants: &'a [Variant],
     ceilings: &'a BTreeMap<usize, Ceilings>,
@@ -192,7 +212,7 @@ fn plan<'a>(
         read,
         ceilings,
         expected_counts,
-        until: args.until,
+        until,
     }
 }
 

@@ -41,7 +41,7 @@ pub struct RunPlan<'a> {
     /// The counts of the original asset, which every copy must reproduce.
     pub expected_counts: &'a [u64],
     /// The event at which a load counts as finished.
-    pub until: Until,
+    pub until: &'a Until,
 }
 
 /// The progress of a plan.
@@ -247,7 +247,7 @@ mod tests {
         }
 
         fn counts(&self) -> Vec<u64> {
-            files::load(&self.0, &ReadOptions::default(), Until::Model).unwrap().0.counts
+            files::load(&self.0, &ReadOptions::default(), &Until::Model).unwrap().0.counts
         }
 
         fn variant(&self) -> Variant {
@@ -269,7 +269,7 @@ mod tests {
                 read,
                 ceilings: &NO_CEILINGS,
                 expected_counts,
-                until: Until::Model,
+                until: &Until::Model,
             }
         }
     }

@@ -122,9 +122,9 @@ pub(super) fn notes(watched: &Watched) -> Vec<String> {
             human::plural(watched.lost_samples, "sample")
         ));
     }
-    let throttled = watched.slowed_reads.is_some_and(|slowed| slowed.bytes_per_second.is_some());
-    if throttled && watched.files.iter().any(|row| row.mapped_bytes > 0) {
-        notes.push("mapped files take the time of all their bytes when they are mapped".to_owned());
+    if watched.held_maps > 0 {
+        let maps = human::plural(watched.held_maps, "mapping");
+        notes.push(format!("throttled at once instead of page by page: {maps}"));
     }
     notes
 }
