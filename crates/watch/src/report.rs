@@ -116,6 +116,8 @@ pub struct Watched {
     pub memory_faults: u64,
     /// Number of page faults that read from a disk: of mapped files, and of memory that was swapped out.
     pub disk_faults: u64,
+    /// Bytes that were read from disks, for files and for memory that was swapped out.
+    pub disk_bytes: u64,
     /// Largest resident memory of all processes together, in bytes, of readings every 10 ms; 0 if unknown.
     pub peak_bytes: u64,
     /// What threads and processes did over time.
@@ -366,6 +368,7 @@ impl Watched {
             kernel_seconds: seen.used.kernel_ns as f64 / 1e9,
             memory_faults: seen.used.memory_faults,
             disk_faults: seen.used.disk_faults,
+            disk_bytes: seen.used.disk_bytes,
             peak_bytes: seen.timeline.peak_bytes,
             timeline: seen.timeline,
             profile,

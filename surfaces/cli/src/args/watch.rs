@@ -25,6 +25,7 @@ Examples:
   polyhaul watch --stacks -- ./viewer scene.obj
   polyhaul watch --report viewer.html -- ./viewer scene.obj
   polyhaul watch --fix -- ./importer part.tga
+  polyhaul watch --read-rate 200MB/s -- ./viewer scene.obj
   polyhaul watch --json -o calls.json -- make")]
 pub struct WatchArgs {
     /// Program and its arguments
@@ -40,6 +41,9 @@ pub struct WatchArgs {
     /// Run the program again, and answer its small reads from memory
     #[arg(long)]
     pub fix: bool,
+    /// Run the program twice, and drop the files that it read from the page cache before the second run, which is reported
+    #[arg(long)]
+    pub cold: bool,
     /// Show which functions made the calls
     #[arg(long)]
     pub stacks: bool,

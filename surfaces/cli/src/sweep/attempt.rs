@@ -2,12 +2,11 @@
 //!
 //! `program` decides what to run; `polyhaul_watch::preload` throttles it.
 
+use crate::watch::slow;
 use polyhaul::options::Cancel;
-use polyhaul_watch::files::Kind;
 use polyhaul_watch::preload;
 use polyhaul_watch::slowed::SlowDevice;
 use polyhaul_watch::trace::{Apart, End, Failure, Seen, Wanted};
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, PipeReader};
@@ -51,7 +50,7 @@ pub struct Reached {
     /// Bytes that it read from disks.
     pub disk_bytes: u64,
     /// Files that it read.
-    pub files: BTreeSet<PathBuf>,
+    pub files: Vec<PathBuf>,
     /// What was not throttled.
     pub escaped: Option<String>,
 }
@@ -103,9 +102,7 @@ impl Attempt<'_> {
             (None, None) if seen.end == End::Code(0) => seen.run_ns as f64 / 1e9,
             (None, until) => return Err(Missed::Because(failure(seen.end, until, &state.last_line))),
         };
-        let is_read =
-            |file: &&polyhaul_watch::files::File| file.kind == Kind::File && file.reads.bytes + file.mapped_bytes > 0;
-        let files = seen.files.list().into_iter().filter(is_read).map(|file| PathBuf::from(&file.name)).collect();
+        let files = slow::files_read(seen);
         let bytes = seen.slowed[0].map_or(0, |slowed| slowed.bytes);
         Ok(Reached { seconds, bytes, disk_bytes: seen.used.disk_bytes, files, escaped: escaped(seen) })
     }

@@ -9,9 +9,10 @@ use super::attempt::{Attempt, Missed, Reached};
 use crate::args::sweep::{ProgramVariant, SweepArgs, Until};
 use crate::progress::Bar;
 use crate::session::Session;
+use crate::watch::slow;
 use polyhaul::options::Cancel;
 use polyhaul::report::{Cell, Device, Stored, Sweep, SweepKind, Times};
-use polyhaul::{Error, ErrorKind, Report, Result, measure};
+use polyhaul::{Error, ErrorKind, Report, Result};
 use polyhaul_watch::preload;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -43,7 +44,7 @@ pub fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result
     let stored = args.variants.iter().map(|variant| Stored { name: variant.name.clone(), ..Stored::default() });
     let asset = title(&args.variants, until);
     let mut sweeper = ProgramSweep {
-        variants: args.variants.iter().map(|variant| Measured { variant, files: BTreeSet::new() }).collect(),
+        variants: args.variants.iter().map(|variant| Measured { variant, files: Vec::new(), failure: None }).collect(),
         sweep: Sweep { kind: SweepKind::Programs, asset, stored: stored.collect(), ..Sweep::default() },
         rounds: usize::from(args.rounds),
         until,
@@ -77,7 +78,9 @@ fn title(variants: &[ProgramVariant], until: Option<&str>) -> String {
 struct Measured<'a> {
     variant: &'a ProgramVariant,
     /// Files that it reads.
-    files: BTreeSet<PathBuf>,
+    files: Vec<PathBuf>,
+    /// Why its first run failed.
+    failure: Option<String>,
 }
 
 struct ProgramSweep<'a> {
@@ -112,12 +115,14 @@ impl ProgramSweep<'_> {
         note.map_or(Ok(()), |note| Err(Error::new(ErrorKind::Usage, format!("no command ran as requested: {note}"))))
     }
 
-    /// Runs each command once, so that its files are in the page cache.
+    /// Runs each command once, so that its files are in the page cache. One that fails does not run again.
     fn warm_up(&mut self, threads: &[usize]) {
         for index in 0..self.variants.len() {
             let threads = threads.last().copied().unwrap_or(1);
-            if let Ok(reached) = self.attempt(index, threads, Device::Memory) {
-                self.learn(index, &reached);
+            match self.attempt(index, threads, Device::Memory) {
+                Ok(reached) => self.learn(index, &reached),
+                Err(Missed::Because(reason)) => self.variants[index].failure = Some(reason),
+                Err(Missed::Cancelled) => {}
             }
         }
     }
@@ -126,7 +131,7 @@ impl ProgramSweep<'_> {
         let measured = &mut self.variants[index];
         self.sweep.stored[index].bytes = reached.bytes;
         self.sweep.stored[index].plain_bytes = reached.bytes;
-        measured.files.extend(reached.files.iter().cloned());
+        measured.files.clone_from(&reached.files);
     }
 
     /// Runs the commands at a rate with a thread count, round by round, so that all find the machine in the same state.
@@ -138,7 +143,8 @@ impl ProgramSweep<'_> {
                 Device::Rate(rate) => model.map(|model| model.at(rate as f64)),
                 _ => None,
             };
-            self.sweep.cells.push(Cell { stored, threads, device, predicted_seconds, ..Cell::default() });
+            let note = self.variants[stored].failure.clone();
+            self.sweep.cells.push(Cell { stored, threads, device, predicted_seconds, note, ..Cell::default() });
         }
         let mut seconds = vec![Vec::new(); self.variants.len()];
         for _ in 0..self.rounds {
@@ -157,8 +163,9 @@ impl ProgramSweep<'_> {
         let expected = times.first().copied().or(predicted_seconds).unwrap_or(0.0);
         let has_time = self.start.elapsed().as_secs_f64() + expected <= self.time_limit.as_secs_f64();
         let is_decided = times.first().is_some_and(|first| *first <= self.transfer_seconds(stored, device) * DECIDED);
-        if is_decided || self.sweep.cells[index].note.is_some() && times.is_empty() || (!times.is_empty() && !has_time)
-        {
+        let is_unrunnable = times.is_empty() && self.sweep.cells[index].note.is_some();
+        let is_enough = is_decided || (!times.is_empty() && !has_time);
+        if is_unrunnable || is_enough {
             return;
         }
         let ran = if self.cancel.is_cancelled() {
@@ -205,7 +212,7 @@ impl ProgramSweep<'_> {
     fn attempt(&self, index: usize, threads: usize, device: Device) -> std::result::Result<Reached, Missed> {
         let Measured { variant, files, .. } = &self.variants[index];
         if device == Device::Disk {
-            files.iter().for_each(|file| _ = measure::forget_cached(file));
+            slow::drop_cached(files);
         }
         let is_told = variant.command.contains(THREADS);
         let attempt = Attempt {

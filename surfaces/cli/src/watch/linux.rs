@@ -65,6 +65,9 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let slow = slow::devices(&session.everywhere.pace);
     let request =
         Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile, slow, ..Wanted::default() };
+    let read =
+        if args.cold { slow::files_read(&observe(session, args, recorder, request.clone())?) } else { Vec::new() };
+    slow::drop_cached(&read);
     let seen = observe(session, args, recorder, request.clone())?;
     // Write the report even if a signal arrives now.
     let mut _hold = session.signals().hold_on();
@@ -76,6 +79,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         None
     } else {
         drop(_hold);
+        slow::drop_cached(&read);
         let seen = observe(session, args, recorder, Wanted { cured, profile: false, ..request })?;
         _hold = session.signals().hold_on();
         end = seen.end;

@@ -1,13 +1,17 @@
-//! Throttled runs of `polyhaul watch`: the devices that the options ask for, and the first line that tells what became of
-//! them.
+//! Throttled and cold runs of `polyhaul watch`: the devices that the options ask for, the files that a program read, and the
+//! first line that tells what was throttled.
 //!
 //! The recorder holds the calls; `polyhaul_watch::slowed` explains how.
 
 use crate::args::pace::PaceArgs;
 use crate::human;
 use crate::watch::render;
+use polyhaul::measure;
+use polyhaul_watch::files::{File, Kind};
 use polyhaul_watch::report::Watched;
 use polyhaul_watch::slowed::{SlowDevice, SlowedCalls};
+use polyhaul_watch::trace::Seen;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The requested devices for reads and for writes.
@@ -17,6 +21,17 @@ pub fn devices(pace: &PaceArgs) -> [SlowDevice; 2] {
         SlowDevice { bytes_per_second, latency }
     };
     [device(pace.read_rate, pace.read_latency), device(pace.write_rate, pace.write_latency)]
+}
+
+/// Paths of the regular files that a program read.
+pub fn files_read(seen: &Seen) -> Vec<PathBuf> {
+    let is_read = |file: &&File| file.kind == Kind::File && file.reads.bytes + file.mapped_bytes > 0;
+    seen.files.list().into_iter().filter(is_read).map(|file| PathBuf::from(&file.name)).collect()
+}
+
+/// Drops files from the page cache, as far as the system does: not those that are mapped or not yet written.
+pub fn drop_cached(files: &[PathBuf]) {
+    files.iter().for_each(|file| _ = measure::forget_cached(file));
 }
 
 /// What was throttled, and what was not; `None` if nothing was to be.

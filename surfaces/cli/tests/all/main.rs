@@ -21,6 +21,7 @@ mod signals;
 mod slow;
 mod streams;
 mod sweep;
+mod sweep_program;
 mod tables;
 mod textures;
 mod trace;

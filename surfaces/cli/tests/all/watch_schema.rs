@@ -72,8 +72,12 @@ fn the_output_is_as_the_schema_says() {
     let schema = schema();
     let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
     let writes = "dd if=/dev/zero of=/dev/null bs=1 count=100000 2>&1 | cat";
-    for options in [&["--json"][..], &["--json", "--stacks", "--all"], &["--json", "--recorder", "trace", "--no-locks"]]
-    {
+    for options in [
+        &["--json"][..],
+        &["--json", "--stacks", "--all"],
+        &["--json", "--recorder", "trace", "--no-locks"],
+        &["--json", "--cold", "--read-rate", "1GB/s", "--write-latency", "1us"],
+    ] {
         for script in [busy, writes, "kill -9 $$"] {
             let arguments = [&["watch"], options, &["sh", "-c", script]].concat();
             let ran = run(&arguments);
