@@ -288,7 +288,7 @@ impl Sweep {
         self.stored.iter().enumerate().filter_map(limit).collect()
     }
 
-    /// The model of a program, fitted to its time without a limit and to its time at the slowest rate that was measured.
+    /// The model of a program, fitted to its times without a limit and at the slowest measured rate.
     pub fn program_model(&self, stored: usize, threads: usize) -> Option<ProgramModel> {
         let bytes = self.stored.get(stored)?.bytes as f64;
         let seconds = self.cell(stored, threads, Device::Memory)?.measured?.median;
@@ -337,7 +337,8 @@ impl Sweep {
                 (SweepKind::Programs, _) => format!("{name} {below} {until}"),
             });
         }
-        let (parts, last) = (parts.join(", "), self.named(choices.last().map_or(first, |choice| choice.1)));
+        let parts = parts.join(", ");
+        let last = self.named(choices.last().map_or(first, |choice| choice.1));
         Some(match self.kind {
             SweepKind::Storage => format!("store it {parts} and as {last} above that{note}"),
             SweepKind::Programs => format!("{parts} and {last} above that{note}"),
@@ -458,9 +459,9 @@ mod tests {
         assert_eq!(advice.len(), 3, "{advice:?}");
         assert!(advice[0].starts_with("plain is limited by reading below "), "{advice:?}");
         assert!(advice[2].starts_with("zstd is fastest below ") && advice[2].ends_with(" and plain above that"));
-        // 100 MB of which 0.2 s cannot overlap: 2.2 s at 50 MB/s.
-        let model = ProgramModel { bytes: 100e6, seconds: 0.7, apart_seconds: 0.2 };
-        assert_eq!((model.at(50e6), model.at(1e9), model.border()), (2.2, 0.7, Some(200e6)));
+        // 100 MB, and 0.25 s without reading: 2.25 s at 50 MB/s.
+        let model = ProgramModel { bytes: 100e6, seconds: 0.75, apart_seconds: 0.25 };
+        assert_eq!((model.at(50e6), model.at(1e9), model.border()), (2.25, 0.75, Some(200e6)));
         assert_eq!(ProgramModel { bytes: 0.0, ..model }.border(), None);
     }
 

@@ -6,9 +6,9 @@
 //!
 //! Both fill the same tables: [`files`] by file, [`locks`] by thread, [`stacks`] of callers (with `unwind`, `symbols`
 //! and `names`). Recorded programs also have a [`timeline`]. [`report`] summarizes the tables, [`verdict`] judges the
-//! run, [`cure`] tells what answering small reads achieved, [`slowed`] what throttles did, and [`cached`] measures the cost of buffered calls. Only
-//! [`system`], [`child`] and [`preload`] make system calls beyond file I/O. Nothing here prints: the command shows the
-//! report.
+//! run, [`cure`] tells what answering small reads achieved, [`slowed`] what throttles did, and [`cached`] measures the
+//! cost of buffered calls. Only [`system`], [`child`] and [`preload`] make system calls beyond file I/O. Nothing here
+//! prints: the command shows the report.
 
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]

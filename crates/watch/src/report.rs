@@ -5,7 +5,7 @@
 
 use crate::cached::Cached;
 use crate::files::{Allocations, File, Kind, LIMITS, NameCalls, Transfers};
-use crate::locks::Waits;
+use crate::locks::{Locks, Waits};
 use crate::names::Names;
 use crate::order;
 use crate::slowed::SlowedCalls;
@@ -317,11 +317,8 @@ impl Watched {
         let run_seconds = seen.run_ns as f64 / 1e9;
         let allocations = Allocated::new(&seen, &mut names);
         let locks = locks.then(|| {
-            let (waits, time_ns) = seen.locks.total();
             let stacks = if seen.has_stacks { list(&mut names, &seen.locks.stacks()) } else { Vec::new() };
-            let threads = seen.locks.sorted().into_iter();
-            let threads = threads.map(|waits| Waiting::new(waits, run_seconds)).collect();
-            Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
+            Locked::new(seen.locks, stacks, run_seconds)
         });
         let profile = if seen.has_profile { profile(&mut names, &seen.cpu.stacks()) } else { Vec::new() };
         // Neither includes all: the first lacks daemons, the second processes that end soon.
@@ -330,7 +327,6 @@ impl Watched {
             End::Code(code) => (Some(code), None),
             End::Signal(signal) => (None, Some(signal)),
         };
-        let [slowed_reads, slowed_writes] = seen.slowed;
         let unrecorded = seen.unrecorded.into_iter().map(|(program, starts)| Unrecorded { program, starts });
         Watched {
             verdict,
@@ -361,8 +357,8 @@ impl Watched {
             locks,
             name_calls: seen.name_calls,
             allocations,
-            slowed_reads,
-            slowed_writes,
+            slowed_reads: seen.slowed[0],
+            slowed_writes: seen.slowed[1],
             held_maps: seen.held_maps,
             cpu_seconds: cpu_ns as f64 / 1e9,
             kernel_seconds: seen.used.kernel_ns as f64 / 1e9,
@@ -409,6 +405,14 @@ fn worse(left: &Row, right: &Row) -> std::cmp::Ordering {
         (row.is_used(), saved, tenths(row.seconds), bytes(row))
     };
     rank(right).cmp(&rank(left)).then_with(|| left.file.cmp(&right.file))
+}
+
+impl Locked {
+    fn new(locks: Locks, stacks: Vec<Stack>, run_seconds: f64) -> Locked {
+        let (waits, time_ns) = locks.total();
+        let threads = locks.sorted().into_iter().map(|waits| Waiting::new(waits, run_seconds)).collect();
+        Locked { waits, seconds: time_ns as f64 / 1e9, threads, stacks }
+    }
 }
 
 impl Row {

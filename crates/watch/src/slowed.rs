@@ -1,6 +1,7 @@
 //! Devices that are slower than the real ones: how recorded programs are slowed down, and what came of it.
 //!
-//! `recorder/throttle.c` holds the calls; [`crate::preload`] passes it the rates. Traced programs are never slowed down.
+//! `recorder/throttle.c` holds the calls, and [`crate::preload`] passes it the rates. Traced programs are never slowed
+//! down.
 
 use serde::Serialize;
 use std::time::Duration;

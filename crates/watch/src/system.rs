@@ -215,20 +215,20 @@ impl Faults {
     /// they are, and pages that are not mapped any more are left out.
     pub fn copy(&self, address: u64, bytes: &[u8]) -> CopyEnd {
         const PAGE: usize = 4096;
-        let mut done = 0;
+        let mut copied = 0;
         let mut step = bytes.len();
-        while done < bytes.len() {
-            let part = &bytes[done..bytes.len().min(done + step)];
-            match self.copy_once(address + done as u64, part) {
-                Ok(copied) => done += copied,
+        while copied < bytes.len() {
+            let part = &bytes[copied..bytes.len().min(copied + step)];
+            match self.copy_once(address + copied as u64, part) {
+                Ok(more) => copied += more,
                 // Some of the pages are not mapped.
                 Err(libc::ENOENT) if part.len() > PAGE => step = PAGE,
-                Err(libc::ENOENT | libc::EEXIST) => done += PAGE,
+                Err(libc::ENOENT | libc::EEXIST) => copied += PAGE,
                 Err(libc::EAGAIN) => return CopyEnd::Changing,
                 Err(_) => return CopyEnd::Gone,
             }
         }
-        self.wake(address, bytes.len() as u64);
+        self.wake_pages(address, bytes.len() as u64);
         CopyEnd::Done
     }
 
@@ -249,7 +249,7 @@ impl Faults {
     }
 
     /// Wakes threads that wait for pages which have arrived meanwhile.
-    fn wake(&self, address: u64, size: u64) {
+    fn wake_pages(&self, address: u64, size: u64) {
         /// `UFFDIO_WAKE` of linux/userfaultfd.h.
         const WAKE: libc::c_ulong = 0x8010_AA02;
         let mut range = [address, size];

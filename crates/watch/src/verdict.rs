@@ -695,7 +695,7 @@ mod tests {
     fn in_kernel(kernel_ns: u64, memory_faults: u64) -> Seen {
         let mut seen = seen();
         compute(&mut seen, 1, 9_000_000_000);
-        seen.used = Used { cpu_ns: 9_000_000_000, kernel_ns, memory_faults, disk_faults: 0 };
+        seen.used = Used { cpu_ns: 9_000_000_000, kernel_ns, memory_faults, ..Used::default() };
         seen.name_calls.lookups = CallTotal { calls: 100_000, failed: 0, seconds: 3.0 };
         seen
     }

@@ -199,6 +199,7 @@ fn race(name: &str, options: &[&str]) -> Option<Output> {
 fn threads_share_positions_without_races() {
     for (name, options) in [("racing", &[][..]), ("racing-checked", &["-fsanitize=thread"])] {
         let Some(output) = race(name, options) else {
+            assert!(!options.is_empty() || program().is_none(), "{name} cannot be compiled");
             let _ = writeln!(std::io::stderr(), "SKIPPED: {name} cannot be compiled or run");
             continue;
         };

@@ -1,10 +1,11 @@
-/* The cure of the recorder (`cure.c`) with threads that read, seek, open and close at the same time, for
- * ThreadSanitizer.
+/* The cure of the recorder (`cure.c`) and its throttle with threads that read, seek, open and close at the same time,
+ * for ThreadSanitizer.
  *
  * `racing FILE` makes FILE, of numbers that tell their position, and fails if a read returns anything else than one of
  * them. */
 
 #include "../recorder/cure.c"
+#include "../recorder/throttle.c"
 
 int open(const char *path, int flags, ...);
 int close(int file);
@@ -26,7 +27,7 @@ uint32_t is_restricted;
 static const char *path;
 static int files[4];
 
-/* What `cure.c` needs of the other parts. */
+/* What they need of the other parts. */
 void count_several(uint32_t tally, uint32_t file, uint64_t calls, uint64_t bytes)
 {
     static uint64_t totals[64];
@@ -125,7 +126,9 @@ int main(int count, char **arguments)
     write(file, numbers, sizeof(numbers));
     close(file);
     record = calloc(1, sizeof(struct record));
-    record->options = OPTION_CURE;
+    record->options = OPTION_CURE | OPTION_THROTTLE;
+    record->throttles[0].byte_ticks = 1;
+    record->tick_ns = 1ull << 32;
     record->file[1].name_bytes = 1;
     record->names[0] = 'x';
     record->patterns[0] = '*';

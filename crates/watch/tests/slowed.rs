@@ -1,4 +1,4 @@
-//! Throttled programs take at least the time that their bytes take at the given rate, however they move them, and all their
+//! Throttled programs take at least the time that their bytes take at the given rate, however they move them: all
 //! threads and processes together.
 //!
 //! `slowed.c` has the programs. Without a C compiler, the tests pass with a note on standard error. How exact rates are
@@ -52,8 +52,8 @@ fn rated() -> SlowDevice {
 fn assert_slow(slowed: Option<SlowedCalls>, seconds: f64, case: &str) {
     let slowed = slowed.unwrap();
     assert!(slowed.bytes >= BYTES && slowed.bytes < BYTES + 500_000, "{case}: {slowed:?}");
-    let least = slowed.bytes as f64 / RATE as f64 - SHORT;
-    assert!(slowed.seconds >= least && seconds >= least, "{case}: {slowed:?}, {seconds}");
+    let seconds_of_bytes = slowed.bytes as f64 / RATE as f64 - SHORT;
+    assert!(slowed.seconds >= seconds_of_bytes && seconds >= seconds_of_bytes, "{case}: {slowed:?}, {seconds}");
 }
 
 #[test]

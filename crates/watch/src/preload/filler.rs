@@ -1,12 +1,13 @@
 //! Fills mapped files of throttled programs as they are used, at the rate of the slower device.
 //!
-//! A recorder replaces a mapping by empty memory (`recorder/mapped.c`). The kernel tells of its page faults here, and the
-//! faulting thread waits until a chunk of the file has been copied to it (userfaultfd(2)). Chunks after it are read
-//! ahead, as the kernel does for files, so that a program that works while it reads does not wait for both.
+//! A recorder replaces a mapping with empty memory (`recorder/mapped.c`). The kernel reports its page faults to this
+//! process, and the faulting thread waits until a chunk of the file has been copied there (userfaultfd(2)). The chunks
+//! after it are read ahead, as the kernel does for files, so that a program can work while its file is read.
 
 use super::layout::{FREE, FilledMapSlot, READY, RecordLayout, SERVED, ThrottleSlot};
 use super::record::FIXED_ONE;
 use crate::system::{self, CopyEnd, Faults, MemoryEvent, Shared};
+use polyhaul_fault::planted;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
@@ -93,7 +94,8 @@ impl Filler {
         let take = |descriptor: u32| system::descriptor_of(process, descriptor.cast_signed()).ok();
         let faults = Faults::from(take(slot.faults.load(Relaxed))?);
         let file = File::from(take(slot.file.load(Relaxed))?);
-        let (start, bytes) = (slot.start.load(Relaxed), slot.bytes.load(Relaxed));
+        let start = slot.start.load(Relaxed);
+        let bytes = slot.bytes.load(Relaxed);
         Some(Filler {
             shared: Arc::clone(shared),
             index,
@@ -105,7 +107,7 @@ impl Filler {
             offset: slot.offset.load(Relaxed),
             is_filled: vec![false; usize::try_from(bytes.div_ceil(CHUNK)).ok()?],
             streams: VecDeque::new(),
-            rest: vec![start..start + bytes.next_multiple_of(PAGE)],
+            rest: vec![pages(start, bytes)],
             again: Vec::new(),
             buffer: vec![0; CHUNK as usize],
         })
@@ -171,8 +173,8 @@ impl Filler {
             Some(true) | None => return self.copy(at / PAGE * PAGE..(at / PAGE + 1) * PAGE),
             Some(false) => {}
         }
-        let known = self.streams.iter().position(|stream| (stream.next..=stream.end).contains(&chunk));
-        let window = known.and_then(|index| self.streams.remove(index)).map_or(1, |stream| stream.window);
+        let position = self.streams.iter().position(|stream| (stream.next..=stream.end).contains(&chunk));
+        let window = position.and_then(|index| self.streams.remove(index)).map_or(1, |stream| stream.window);
         let window = (2 * window).min(MAX_AHEAD);
         self.streams.push_front(ChunkStream { next: chunk + 1, end: chunk + 1 + window, window });
         self.streams.truncate(MAX_STREAMS);
@@ -198,7 +200,8 @@ impl Filler {
     fn copy(&mut self, range: Range<u64>) -> bool {
         let range = range.start..range.end.next_multiple_of(PAGE);
         let buffer = &mut self.buffer[..(range.end - range.start) as usize];
-        let at = |read: usize| self.offset + range.start + read as u64;
+        let offset = if planted("watch-mapped") { 0 } else { self.offset };
+        let at = |read: usize| offset + range.start + read as u64;
         // What the file does not have any more is zero.
         let mut read = 0;
         while read < buffer.len()
@@ -239,15 +242,20 @@ impl Filler {
     fn follow(&mut self, from: u64, to: u64) -> bool {
         if from == self.start {
             self.start = to;
-            self.rest = vec![to..to + self.bytes.next_multiple_of(PAGE)];
+            self.rest = vec![pages(to, self.bytes)];
         }
         true
     }
 }
 
+/// Addresses of the pages of a mapping.
+fn pages(start: u64, bytes: u64) -> Range<u64> {
+    start..start + bytes.next_multiple_of(PAGE)
+}
+
 impl ThrottleSlot {
-    /// The time at which the device has read these bytes, as `hold` in `recorder/throttle.c` computes it. Only bytes for
-    /// which a thread waits have a latency.
+    /// The time at which the device has read these bytes, as `hold` in `recorder/throttle.c` computes it. Only bytes
+    /// that a thread waits for have a latency.
     fn take(&self, start: u64, bytes: u64, credit: u64, is_awaited: bool) -> u64 {
         let cost = ((u128::from(bytes) * u128::from(self.byte_ticks.load(Relaxed))) >> 32) as u64;
         let latency = if is_awaited { self.latency_ticks.load(Relaxed) } else { 0 };

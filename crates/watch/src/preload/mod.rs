@@ -2,8 +2,8 @@
 //!
 //! The library (`recorder/`, in C, embedded) replaces the system call instructions of the program's libraries in
 //! memory, and writes to memory that it shares with this process. `record` reads that memory, `sampler` at intervals,
-//! `modules` finds the instructions for it, `filler` fills mapped files of throttled programs, `layout` describes it, `effects` says what each call does, and `reach`
-//! which programs can be recorded. The others can be traced.
+//! `modules` finds the instructions for it, `filler` fills mapped files of throttled programs, `layout` describes the
+//! memory, `effects` says what each call does, and `reach` which programs can be recorded. The others can be traced.
 
 mod clock;
 mod effects;
@@ -115,13 +115,13 @@ fn start_program(
 fn start_apart(start: &mut Command, apart: &Apart) -> io::Result<Child> {
     let output = Stdio::from(apart.output.try_clone()?);
     start.stdin(Stdio::null()).stdout(output).stderr(apart.output.try_clone()?).process_group(0);
-    let all = Processors::from_thread(0);
+    let processors = Processors::from_thread(0);
     // The child has the processors of the thread that starts it.
-    if let (Some(all), Some(count)) = (&all, apart.processors) {
-        all.first(count).assign(0);
+    if let Some(count) = apart.processors {
+        processors.inspect(|processors| _ = processors.first(count).assign(0));
     }
     let child = start.spawn();
-    all.filter(|_| apart.processors.is_some()).inspect(|all| _ = all.assign(0));
+    processors.inspect(|processors| _ = processors.assign(0));
     child
 }
 

@@ -125,7 +125,8 @@ impl SharedRecord {
         self.shared.tick_ns.store(fixed(tick_ns), Relaxed);
         self.shared.credit_ticks.store((READ_AHEAD.as_nanos() as f64 / tick_ns) as u64, Relaxed);
         for (slot, device) in self.shared.throttles.iter().zip(slow) {
-            let byte_ns = device.bytes_per_second.map_or(0.0, |rate| 1e9 / rate.max(1) as f64);
+            let factor = if planted("watch-rate") { 0.9e9 } else { 1e9 };
+            let byte_ns = device.bytes_per_second.map_or(0.0, |rate| factor / rate.max(1) as f64);
             slot.byte_ticks.store(fixed(byte_ns / tick_ns), Relaxed);
             slot.latency_ticks.store((device.latency.as_nanos() as f64 / tick_ns) as u64, Relaxed);
         }
@@ -137,7 +138,8 @@ impl SharedRecord {
     /// What was slowed down.
     fn slowed(&self) -> [Option<SlowedCalls>; 2] {
         std::array::from_fn(|index| {
-            let (slot, device) = (&self.shared.throttles[index], self.slow[index]);
+            let slot = &self.shared.throttles[index];
+            let device = self.slow[index];
             device.is_slow().then(|| SlowedCalls {
                 bytes_per_second: device.bytes_per_second,
                 latency_seconds: device.latency.as_secs_f64(),

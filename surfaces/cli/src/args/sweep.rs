@@ -160,11 +160,11 @@ impl fmt::Display for Storing {
 fn rates(text: &str) -> Result<RateRange, String> {
     let text = text.trim();
     if let Some((slow, fast)) = text.split_once("..") {
-        let ends = (values::rate(slow)?, values::rate(fast)?);
-        if ends.0 >= ends.1 {
+        let [slow, fast] = [values::rate(slow)?, values::rate(fast)?];
+        if slow >= fast {
             return Err("expected a slow rate before a fast one, such as 50MB/s..2GB/s".into());
         }
-        return Ok(RateRange(spread(ends.0 as f64, ends.1 as f64)));
+        return Ok(RateRange(spread(slow as f64, fast as f64)));
     }
     let device = if text == "unlimited" { Device::Memory } else { Device::Rate(values::rate(text)?) };
     Ok(RateRange(vec![device]))
@@ -172,7 +172,7 @@ fn rates(text: &str) -> Result<RateRange, String> {
 
 fn variant(text: &str) -> Result<ProgramVariant, String> {
     let (name, command) = text.split_once('=').ok_or("expected a name and a command, such as plain='viewer a.pbrt'")?;
-    let (name, command) = (name.trim(), command.trim());
+    let [name, command] = [name.trim(), command.trim()];
     let is_plain = |letter: char| letter.is_alphanumeric() || " .:+_-".contains(letter);
     if name.is_empty() || command.is_empty() || !name.chars().all(is_plain) {
         return Err("expected a name of letters, digits and .:+_- before the `=`, and a command after it".into());

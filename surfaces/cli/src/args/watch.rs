@@ -41,7 +41,7 @@ pub struct WatchArgs {
     /// Run the program again, and answer its small reads from memory
     #[arg(long)]
     pub fix: bool,
-    /// Run the program twice, and drop the files that it read from the page cache before the second run, which is reported
+    /// Run the program twice, drop the files that it read from the page cache in between, and report the second run
     #[arg(long)]
     pub cold: bool,
     /// Show which functions made the calls

@@ -27,7 +27,7 @@ const CHECKED: Duration = Duration::from_millis(10);
 const MAX_LETTERS: usize = 120;
 
 /// A command to run once.
-pub struct Attempt<'a> {
+pub struct ProgramAttempt<'a> {
     /// For the shell.
     pub command: String,
     /// Number of processors that it may use; `None` for all.
@@ -64,7 +64,7 @@ pub enum Missed {
     Because(String),
 }
 
-impl Attempt<'_> {
+impl ProgramAttempt<'_> {
     /// Runs the command.
     pub fn run(&self) -> Result<Reached, Missed> {
         let failed = |error: std::io::Error| Missed::Because(format!("cannot run it: {error}"));
@@ -80,7 +80,7 @@ impl Attempt<'_> {
         let seen = thread::scope(|scope| {
             scope.spawn(|| guard.read(reader, self.until));
             scope.spawn(|| guard.wait(self.deadline, self.cancel));
-            let seen = preload::watch(&command, request, &|process| guard.begin(process));
+            let seen = preload::watch(&command, request, &|process| guard.started(process));
             guard.is_over.store(true, SeqCst);
             seen
         });
@@ -151,7 +151,7 @@ impl Guard {
     }
 
     /// Learns the process group from the first process. Later ones are its children.
-    fn begin(&self, process: i32) {
+    fn started(&self, process: i32) {
         let _ = self.group.compare_exchange(0, process, SeqCst, SeqCst);
         // The line may have been printed before.
         if self.state().matched.is_some() {
@@ -171,16 +171,16 @@ impl Guard {
         let mut line = Vec::new();
         while output.read_until(b'\n', &mut line).is_ok_and(|bytes| bytes > 0) {
             let text = String::from_utf8_lossy(&line);
-            let is_wanted = until.is_some_and(|wanted| text.contains(wanted));
+            let is_end = until.is_some_and(|end| text.contains(end));
             let mut state = self.state();
-            if is_wanted && state.matched.is_none() {
+            if is_end && state.matched.is_none() {
                 state.matched = Some(Instant::now());
             }
             if !text.trim().is_empty() {
                 state.last_line = text.trim().to_owned();
             }
             drop(state);
-            if is_wanted {
+            if is_end {
                 self.stop();
             }
             line.clear();

@@ -1,11 +1,11 @@
-//! `polyhaul sweep --program`: runs commands at several rates with several thread counts, and shows the best at each rate.
+//! `polyhaul sweep --program`: runs commands at several rates with several thread counts, and shows the best at each.
 //!
-//! `attempt` runs a command once. Runs without a limit come first, and then those at the slowest rate: the model in
-//! `polyhaul::report::ProgramModel` is fitted to both, and predicts the others. Runs from the disk come last, since they
-//! drop the files from the page cache. A cell that cannot be measured gets a note.
+//! `attempt` runs a command once. Runs without a limit come first, and then those at the slowest rate:
+//! `polyhaul::report::ProgramModel` is fitted to both, and predicts the others. Runs from the disk come last, since
+//! they drop the files from the page cache. A cell that cannot be measured gets a note.
 
 use super::SweepFound;
-use super::attempt::{Attempt, Missed, Reached};
+use super::attempt::{Missed, ProgramAttempt, Reached};
 use crate::args::sweep::{ProgramVariant, SweepArgs, Until};
 use crate::progress::Bar;
 use crate::session::Session;
@@ -56,8 +56,8 @@ pub fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result
     let tell = bar.callback();
     let threads = args.threads(options.worker_threads());
     report.phase("runs", || {
-        sweeper.run(&threads, &args.devices(), args.cold, |done, all| {
-            tell.iter().for_each(|tell| (tell.0)(done, Some(all)));
+        sweeper.run(&threads, &args.devices(), args.cold, |finished, total| {
+            tell.iter().for_each(|tell| (tell.0)(finished, Some(total)));
         })
     })?;
     report.threads = threads.iter().copied().max().unwrap_or(0);
@@ -215,7 +215,7 @@ impl ProgramSweep<'_> {
             slow::drop_cached(files);
         }
         let is_told = variant.command.contains(THREADS);
-        let attempt = Attempt {
+        let attempt = ProgramAttempt {
             command: variant.command.replace(THREADS, &threads.to_string()),
             processors: (!is_told).then_some(threads),
             bytes_per_second: if let Device::Rate(rate) = device { Some(rate) } else { None },

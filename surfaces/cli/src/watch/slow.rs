@@ -1,5 +1,5 @@
-//! Throttled and cold runs of `polyhaul watch`: the devices that the options ask for, the files that a program read, and the
-//! first line that tells what was throttled.
+//! Throttled and cold runs of `polyhaul watch`: the devices that the options ask for, the files that a program read,
+//! and the first line, which says what was throttled.
 //!
 //! The recorder holds the calls; `polyhaul_watch::slowed` explains how.
 
@@ -26,7 +26,7 @@ pub fn devices(pace: &PaceArgs) -> [SlowDevice; 2] {
 /// Paths of the regular files that a program read.
 pub fn files_read(seen: &Seen) -> Vec<PathBuf> {
     let is_read = |file: &&File| file.kind == Kind::File && file.reads.bytes + file.mapped_bytes > 0;
-    seen.files.list().into_iter().filter(is_read).map(|file| PathBuf::from(&file.name)).collect()
+    seen.files.list().iter().filter(is_read).map(|file| PathBuf::from(&file.name)).collect()
 }
 
 /// Drops files from the page cache, as far as the system does: not those that are mapped or not yet written.
@@ -49,10 +49,10 @@ pub fn sentence(watched: &Watched) -> Option<String> {
 fn part(kind: &str, slowed: &SlowedCalls) -> String {
     let limit = slowed.bytes_per_second.map(|rate| format!("to {}/s", human::bytes(rate)));
     let latency = (slowed.latency_seconds > 0.0).then(|| format!("by {} each", human::seconds(slowed.latency_seconds)));
-    let asked: Vec<_> = limit.into_iter().chain(latency).collect();
+    let limits: Vec<_> = limit.into_iter().chain(latency).collect();
     let calls = human::plural(slowed.calls, "call");
     let rate = if slowed.seconds > 0.0 { (slowed.bytes as f64 / slowed.seconds) as u64 } else { 0 };
     let moved = human::bytes(slowed.bytes);
     let taken = human::seconds(slowed.seconds);
-    format!("{kind} throttled {}: {moved} in {calls} take {taken} ({}/s)", asked.join(" and "), human::bytes(rate))
+    format!("{kind} throttled {}: {moved} in {calls} take {taken} ({}/s)", limits.join(" and "), human::bytes(rate))
 }

@@ -33,11 +33,11 @@ fn commands_are_compared_at_each_rate() {
     let folder = Folder::new("sweep-program");
     let input = input(&folder);
     let half = folder.file("half", &"x".repeat(BYTES / 2));
-    let all = format!("plain=cat '{input}'");
-    let part = format!("half=cat '{half}' # {{threads}}");
-    let (csv, svg) = (folder.path("out.csv"), folder.path("out.svg"));
+    let plain = format!("plain=cat '{input}'");
+    let shorter = format!("half=cat '{half}' # {{threads}}");
+    let [csv, svg] = ["out.csv", "out.svg"].map(|name| folder.path(name));
     let rates = ["--rates", "20MB/s,unlimited", "--sweep-threads", "1,2", "--json", "--csv", &csv, "--chart", &svg];
-    let Some(ran) = sweep(&[&["--variant", &all, "--variant", &part], &rates[..]].concat()) else { return };
+    let Some(ran) = sweep(&[&["--variant", &plain, "--variant", &shorter], &rates[..]].concat()) else { return };
     let value = ran.expect(0).json();
     assert_eq!([&value["stored"][0]["name"], &value["stored"][1]["name"]], ["plain", "half"]);
     // Starting the programs reads some bytes, too.
@@ -47,8 +47,8 @@ fn commands_are_compared_at_each_rate() {
     for cell in cells(&value) {
         let seconds = cell["median_seconds"].as_f64().unwrap();
         let bytes = if cell["stored"] == "plain" { BYTES } else { BYTES / 2 };
-        let least = if cell["device"] == "rate" { bytes as f64 / 20e6 - 0.001 } else { 0.0 };
-        assert!(seconds > least && cell["note"].is_null(), "{cell}");
+        let transfer = if cell["device"] == "rate" { bytes as f64 / 20e6 - 0.001 } else { 0.0 };
+        assert!(seconds > transfer && cell["note"].is_null(), "{cell}");
     }
     let advice = value["advice"][0]["advice"].as_array().unwrap();
     assert!(advice[0].as_str().unwrap().starts_with("plain is limited by reading below"), "{advice:?}");
