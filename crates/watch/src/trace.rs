@@ -24,6 +24,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -63,6 +64,8 @@ pub struct Wanted {
     pub cured: Vec<String>,
     /// Slower devices for reads and for writes ([`crate::preload`] only).
     pub slow: [SlowDevice; 2],
+    /// A library to preload into the program ([`crate::preload`] only).
+    pub library: Option<PathBuf>,
     /// Runs the program apart from this one ([`crate::preload`] only).
     pub apart: Option<Apart>,
 }

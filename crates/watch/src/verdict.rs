@@ -389,7 +389,8 @@ fn has_any(function: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| function.contains(part))
 }
 
-fn is_allocator(function: &str) -> bool {
+/// Whether a function takes locks of an allocator.
+pub fn is_allocator(function: &str) -> bool {
     ALLOCATORS.contains(&function)
 }
 

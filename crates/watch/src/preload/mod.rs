@@ -61,7 +61,7 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     library.write_all(RECORDER).map_err(Failure::System)?;
     let start = Instant::now();
     let before = system::used_by_children();
-    let child = start_program(command, &record, &library, request.apart.as_ref()).map_err(Failure::Program)?;
+    let child = start_program(command, &record, &library, &request).map_err(Failure::Program)?;
     let samples = StackSamples::default();
     let sampler = TimelineSampler::start(Arc::clone(&record.shared), record.clock, request.profile);
     let mut session = RecordSession { hand_over, front: child.id() as pid_t, record, samples, is_over: Arc::default() };
@@ -80,18 +80,14 @@ pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -
     Ok(seen)
 }
 
-fn start_program(
-    command: &[OsString],
-    record: &SharedRecord,
-    library: &File,
-    apart: Option<&Apart>,
-) -> io::Result<Child> {
+fn start_program(command: &[OsString], record: &SharedRecord, library: &File, request: &Wanted) -> io::Result<Child> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let here = std::process::id();
     let mut preload = OsString::from(format!("/proc/{here}/fd/{}", library.as_raw_fd()));
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+    let others = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty());
+    for library in request.library.as_ref().map(|library| library.clone().into_os_string()).into_iter().chain(others) {
         preload.push(":");
-        preload.push(others);
+        preload.push(library);
     }
     let place = format!("{here}/{}/{}/", record.shared.descriptor(), library.as_raw_fd());
     let variables = std::env::vars_os().filter(|(name, _)| name != "LD_PRELOAD");
@@ -106,7 +102,7 @@ fn start_program(
             system::end_with_parent()
         });
     }
-    match apart {
+    match &request.apart {
         Some(apart) => start_apart(&mut start, apart),
         None => start.spawn(),
     }

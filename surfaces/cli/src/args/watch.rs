@@ -38,9 +38,12 @@ pub struct WatchArgs {
     /// How to watch the program [default: preload if possible, else trace]
     #[arg(long, value_name = "HOW")]
     pub recorder: Option<RecorderChoice>,
-    /// Run the program again, and answer its small reads from memory
+    /// Run the program again with small reads answered from memory, or with another allocator if it waits for its own
     #[arg(long)]
     pub fix: bool,
+    /// With --fix, check that the program writes this file with the same content in each run; repeat it for more files
+    #[arg(long, value_name = "FILE", requires = "fix", value_hint = ValueHint::FilePath)]
+    pub verify: Vec<PathBuf>,
     /// Run the program twice, drop the files that it read from the page cache in between, and report the second run
     #[arg(long)]
     pub cold: bool,

@@ -7,8 +7,8 @@ use crate::exit::FAILED;
 use crate::json::JsonDetails;
 use crate::session::{JsonTo, Session};
 use crate::watch::best::BestTime;
-use crate::watch::fix::{self, Fixed};
-use crate::watch::{page, render, slow};
+use crate::watch::fix::{self, Fixed, FixedRun};
+use crate::watch::{page, render, slow, verify};
 use crate::{console, file, human, json};
 use polyhaul::report::{Ceilings, Moved};
 use polyhaul::{Error, ErrorKind, Report, measure};
@@ -74,23 +74,26 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let mut end = seen.end;
     let program = args.command.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let watched = Watched::new(program, seen, cached, !args.no_locks);
-    let cured = if args.fix { small_reads(&watched) } else { Vec::new() };
-    let fixed = if cured.is_empty() {
-        None
-    } else {
+    let first_outputs = verify::FirstOutputs::read(&args.verify);
+    let mut runs = Vec::new();
+    for remedy in if args.fix { fix::remedies(&watched) } else { Vec::new() } {
         drop(_hold);
         slow::drop_cached(&read);
-        let seen = observe(session, args, recorder, Wanted { cured, profile: false, ..request })?;
+        let request = remedy.request(&request);
+        let seen = observe(session, args, recorder, request)?;
         _hold = session.signals().hold_on();
         end = seen.end;
-        Some(Fixed::new(&watched, seen))
-    };
+        runs.push(FixedRun::new(&watched, remedy, seen, first_outputs.changed()));
+    }
+    let fixed = Fixed::new(watched.run_seconds, runs);
     let ceilings = measure::kept(Path::new("."));
     let written = page::write(&watched, records, args.folded.as_deref(), ceilings.as_ref());
     let top = args.top.or((!session.everywhere.json).then_some(SHOWN));
     let watched = if let Some(top) = top { watched.limited(top) } else { watched };
     let text = describe(session, args, &watched, fixed.as_ref(), ceilings.as_ref());
+    let is_changed = fixed.as_ref().is_some_and(Fixed::is_changed);
     let code = if planted("watch-code") { 0 } else { exit_code(end) };
+    let code = if is_changed && code == 0 { FAILED } else { code };
     match &args.output {
         None => console::note(&text),
         Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
@@ -122,13 +125,6 @@ fn observe(
     };
     session.signals().pass_to(None);
     seen.map_err(|failure| explain(failure, args))
-}
-
-/// Paths of the files whose small reads should be answered from memory.
-fn small_reads(watched: &Watched) -> Vec<String> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let rows = watched.files.iter().filter(|row| row.needs_cure());
-    rows.map(|row| here.join(&row.file).to_string_lossy().into_owned()).collect()
 }
 
 /// Chooses how to watch the program.
@@ -185,7 +181,7 @@ fn describe(
     ceilings: Option<&Ceilings>,
 ) -> String {
     if !session.everywhere.json {
-        let fix = if args.fix { fix::text(fixed) } else { String::new() };
+        let fix = if args.fix { fix::text(watched, fixed) } else { String::new() };
         return render::text(watched, ceilings) + &fix;
     }
     let best = BestTime::new(watched, ceilings);

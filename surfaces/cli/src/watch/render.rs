@@ -412,6 +412,7 @@ locks and other threads: waited 5.00 s in 40 waits
         let text = text(&Watched::new(Vec::new(), seen, CACHED, false).limited(0), None);
         let expected = "  not included: /bin/static, which cannot be recorded\n  \
                         not included: ./old (3 times), which cannot be recorded\n  \
+                        not included: I/O through io_uring or aio\n  \
                         not included: 2 calls, files or processes, because the recorder's tables were full\n";
         assert!(text.contains(expected) && !text.contains("watching took"), "{text}");
     }

@@ -27,11 +27,16 @@ fn compile(folder: &Folder, name: &str) -> Option<String> {
 
 /// Watches a program in the folder, with these options.
 fn watch(folder: &Folder, options: &[&str], program: &[&str]) -> Output {
-    let mut watching = command();
-    watching.arg("watch").args(options).arg("--").args(program).current_dir(folder.path(""));
-    let output = watching.output().unwrap();
+    let output = watch_any(folder, options, program);
     assert!(output.status.success(), "{output:?}");
     output
+}
+
+/// Like `watch`, with any exit code.
+fn watch_any(folder: &Folder, options: &[&str], program: &[&str]) -> Output {
+    let mut watching = command();
+    watching.arg("watch").args(options).arg("--").args(program).current_dir(folder.path(""));
+    watching.output().unwrap()
 }
 
 fn report(folder: &Folder, program: &[&str]) -> Value {
@@ -87,6 +92,23 @@ fn the_importer_is_fixed_without_a_rebuild() {
     let output = watch(&folder, &["--fix"], &["true"]);
     let report = String::from_utf8(output.stderr).unwrap();
     assert!(report.ends_with("nothing to fix: no file was read in many small calls\n"), "{report}");
+}
+
+#[test]
+fn outputs_of_fixed_runs_are_compared() {
+    let folder = Folder::new("slow-verified");
+    let Some(importer) = compile(&folder, "importer") else { return };
+    let make = Command::new(&importer).args(["--make", "part.tga"]).current_dir(folder.path("")).status();
+    assert!(make.unwrap().success());
+    let script = r#""$0" part.tga > same; cat same; date +%s%N > other"#;
+    let output = watch(&folder, &["--fix", "--verify", "same"], &["sh", "-c", script, &importer]);
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && report.contains("\nfixed: ") && !report.contains("differs"), "{report}");
+    let options = ["--fix", "--verify", "same", "--verify", "other"];
+    let output = watch_any(&folder, &options, &["sh", "-c", script, &importer]);
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(1) && report.contains("other differs from the first run"), "{report}");
+    assert!(!report.contains("\nfixed: ") && !report.contains("same differs"), "{report}");
 }
 
 #[test]
