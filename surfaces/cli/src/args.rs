@@ -11,6 +11,7 @@ pub mod many;
 pub mod options;
 pub mod pace;
 pub mod preview;
+pub mod run;
 pub mod style;
 pub mod sweep;
 pub mod texture;
@@ -76,6 +77,8 @@ pub enum Command {
     Texture(texture::TextureArgs),
     /// Run a program and report its file I/O and the locks it waited for
     Watch(watch::WatchArgs),
+    /// Run a program with a remedy for slow file I/O that `watch --fix` found
+    Run(run::RunArgs),
     /// Generate a scene, write it, read it back, verify it and show the rates
     Demo(DemoArgs),
     /// Load an asset at several disk speeds and with several codecs, and recommend how to store it
@@ -382,6 +385,7 @@ impl Command {
             Command::Demo(_) => "demo",
             Command::Completions(_) => "completions",
             Command::Watch(_) => "watch",
+            Command::Run(_) => "run",
             Command::Limits(_) => "limits",
             Command::Sweep(_) => "sweep",
             Command::Man(_) => "man",

@@ -137,7 +137,7 @@ pub fn json_to(command: &Command) -> JsonTo {
     match command {
         Command::Convert(args) if format::is_stream(args.output()) => JsonTo::Stderr,
         Command::Preview(args) if format::is_stream(&args.output) => JsonTo::Stderr,
-        Command::Watch(_) => JsonTo::Stderr,
+        Command::Watch(_) | Command::Run(_) => JsonTo::Stderr,
         _ => JsonTo::Stdout,
     }
 }

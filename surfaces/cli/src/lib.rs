@@ -71,6 +71,7 @@ fn run(mut cli: Cli) -> u8 {
         cli.command,
         Command::Batch(_)
             | Command::Watch(_)
+            | Command::Run(_)
             | Command::Limits(_)
             | Command::Sweep(_)
             | Command::Completions(_)
@@ -93,6 +94,7 @@ fn run(mut cli: Cli) -> u8 {
         Command::Texture(args) => texture::run(&session, &args),
         Command::Preview(args) => preview::run(&session, &args),
         Command::Watch(args) => watch::run(&session, &args),
+        Command::Run(args) => watch::run_by_rule(&session, &args),
         Command::Sweep(args) => sweep::run(&session, &args, sweep_chart.as_deref()),
         Command::Demo(args) => demo::run(&session, &args),
         Command::Limits(args) => limits::run(&session, &args),

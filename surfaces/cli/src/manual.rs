@@ -11,7 +11,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// Global options to hide in subcommands that reject or ignore them.
-const NOT_TAKEN: [(&str, &[&str]); 6] = [
+const NOT_TAKEN: [(&str, &[&str]); 7] = [
+    ("run", &ALL),
     ("batch", &["trace", "report", "chart", RATES[0], RATES[1], RATES[2], RATES[3]]),
     (
         "limits",
@@ -32,23 +33,7 @@ const NOT_TAKEN: [(&str, &[&str]); 6] = [
             RATES[3],
         ],
     ),
-    (
-        "watch",
-        &[
-            "threads",
-            "memory_limit",
-            "spill_folder",
-            "strict",
-            "allow",
-            "on_error",
-            "warnings",
-            "no_progress",
-            RATES[0],
-            RATES[1],
-            RATES[2],
-            RATES[3],
-        ],
-    ),
+    ("watch", &["threads", "memory_limit", "spill_folder", "strict", "allow", "on_error", "warnings", "no_progress"]),
     ("sweep", &["trace", "report", RATES[0], RATES[1], RATES[2], RATES[3]]),
     ("completions", &ALL),
     ("man", &ALL),

@@ -114,7 +114,7 @@ def seconds(command: list[str], rounds: int) -> float:
 def print_rates(polyhaul: str, folder: Path, rounds: int) -> None:
     reader = str(program(folder, "reader", READER))
     data = folder / "data"
-    data.write_bytes(random.Random(1).randbytes(400_000_000))
+    data.write_bytes(random.Random(1).randbytes(1_000_000) * 400)
     print("| rate | threads | " + " | ".join(SIZES) + " |")
     print("|---|---:|" + "---:|" * len(SIZES))
     for name, rate, total in RATES:

@@ -3,10 +3,11 @@
 //! Only the first program is looked at here; recorders look at those that it executes (`recorder/execute.c`).
 
 use crate::code::elf::Elf;
+use memchr::memmem;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -41,7 +42,12 @@ pub fn check(program: &OsStr) -> Result<(), Obstacle> {
     if !Path::new("/proc/self/fd").exists() {
         return Err(Obstacle::NoProc);
     }
-    let Some(mut path) = find(program) else { return Ok(()) };
+    executable(program)?.map_or(Ok(()), |file| elf(&file))
+}
+
+/// The file that the kernel executes for a program, which may be a script; `None` for a missing program.
+fn executable(program: &OsStr) -> Result<Option<File>, Obstacle> {
+    let Some(mut path) = find(program) else { return Ok(None) };
     for _ in 0..MAX_INTERPRETERS {
         let file = File::open(&path).map_err(|_| Obstacle::Unknown)?;
         if file.metadata().is_ok_and(|data| data.mode() & PRIVILEGES != 0) {
@@ -49,10 +55,27 @@ pub fn check(program: &OsStr) -> Result<(), Obstacle> {
         }
         match interpreter(&file) {
             Some(next) => path = next,
-            None => return elf(&file),
+            None => return Ok(Some(file)),
         }
     }
     Err(Obstacle::Unknown)
+}
+
+/// The build ID of a program, or of the interpreter of a script, in hexadecimal digits. `None` if it has none.
+///
+/// It is in a note near the start of the file: sizes of name and description, type 3, `GNU` and the ID (elf(5)).
+pub fn build_id(program: &OsStr) -> Option<String> {
+    const SEARCHED: u64 = 64 << 10;
+    const TYPE_AND_NAME: &[u8] = b"\x03\0\0\0GNU\0";
+    let mut file = executable(program).ok()??;
+    file.rewind().ok()?;
+    let mut head = Vec::new();
+    file.take(SEARCHED).read_to_end(&mut head).ok()?;
+    let at = memmem::find(&head, TYPE_AND_NAME)?;
+    let size = u32::from_le_bytes(*head.get(at.checked_sub(4)?..)?.first_chunk()?) as usize;
+    let start = at + TYPE_AND_NAME.len();
+    let id = head.get(start..start.checked_add(size)?)?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn elf(file: &File) -> Result<(), Obstacle> {
@@ -91,6 +114,13 @@ mod tests {
     fn programs_with_a_dynamic_linker_are_recorded() {
         let shell = check("sh".as_ref());
         assert!(matches!(shell, Ok(()) | Err(Obstacle::NoRecorder)), "{shell:?}");
+    }
+
+    #[test]
+    fn builds_have_identities() {
+        let [shell, other] = ["sh", "cat"].map(|name| build_id(name.as_ref()));
+        assert!(shell.as_ref().is_none_or(|id| id.len() >= 16 && Some(id) != other.as_ref()), "{shell:?}");
+        assert_eq!(build_id("/etc/passwd".as_ref()), None);
     }
 
     #[test]

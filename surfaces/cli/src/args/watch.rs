@@ -1,5 +1,6 @@
 //! The options of `polyhaul watch`. `polyhaul-watch` traces the program.
 
+use crate::values;
 use clap::{Args, ValueEnum, ValueHint};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -44,6 +45,10 @@ pub struct WatchArgs {
     /// With --fix, check that the program writes this file with the same content in each run; repeat it for more files
     #[arg(long, value_name = "FILE", requires = "fix", value_hint = ValueHint::FilePath)]
     pub verify: Vec<PathBuf>,
+    /// With --fix, write the fastest remedy to a file for `polyhaul run`
+    #[arg(long, value_name = "RULE.toml", requires = "fix", value_hint = ValueHint::FilePath,
+          value_parser = values::file_named(&["toml"]))]
+    pub save: Option<PathBuf>,
     /// Run the program twice, drop the files that it read from the page cache in between, and report the second run
     #[arg(long)]
     pub cold: bool,

@@ -4,7 +4,10 @@
 //! `recorder/cure.c` of `polyhaul-watch` answers reads. `linux` runs the program again for each remedy, and `verify`
 //! compares what it writes.
 
-use crate::human;
+use crate::args::watch::WatchArgs;
+use crate::watch::rule::RemedyRule;
+use crate::{file, human};
+use polyhaul::Result;
 use polyhaul_watch::cure::{AsideReason, CuredFile};
 use polyhaul_watch::report::Watched;
 use polyhaul_watch::trace::{End, Seen, Wanted};
@@ -126,10 +129,30 @@ impl Fixed {
         Some(Fixed { seconds_before, best, tried: runs.collect() })
     }
 
+    /// Whether the fastest run is worth it.
+    fn is_better(&self) -> bool {
+        self.seconds_before >= WORTH_FACTOR * self.best.seconds_after && self.best.is_right()
+    }
+
     /// Whether a run wrote other bytes than the first one.
     pub fn is_changed(&self) -> bool {
         std::iter::once(&self.best).chain(&self.tried).any(|run| !run.changed.is_empty())
     }
+}
+
+/// Writes a rule for the best remedy. Returns a line for the report.
+pub fn save(path: &Path, args: &WatchArgs, fixed: Option<&Fixed>) -> Result<String> {
+    let program = args.command.first();
+    let fixed = fixed.filter(|fixed| fixed.is_better());
+    let Some((fixed, program)) = fixed.zip(program) else {
+        return Ok(format!("{} was not written: no remedy helped\n", human::path(path)));
+    };
+    let best = &fixed.best;
+    let answered = best.files.iter().filter(|file| file.answered > 0);
+    let files = answered.map(|file| file.file.clone()).collect();
+    let rule = RemedyRule::new(program, files, best.allocator.clone(), [fixed.seconds_before, best.seconds_after]);
+    file::write(path, rule.text().as_bytes())?;
+    Ok(format!("to keep it, use `polyhaul run --rule {}`\n", human::path(path)))
 }
 
 /// Formats the comparison; `None` if nothing was tried.
@@ -149,7 +172,7 @@ fn comparison(fixed: &Fixed) -> String {
     let factor = before / after.max(1e-9);
     let [before, after] = [before, after].map(human::seconds);
     let with = fixed.best.allocator.as_deref().map_or_else(String::new, |path| format!(" with {}", file_name(path)));
-    let is_better = factor >= WORTH_FACTOR && fixed.best.is_right();
+    let is_better = fixed.is_better();
     let mut text = if is_better {
         format!("\nfixed: {after} instead of {before}, {factor:.1}× faster{with} (both recorded)\n")
     } else if fixed.best.is_right() {

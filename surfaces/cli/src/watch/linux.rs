@@ -20,6 +20,7 @@ use polyhaul_watch::report::Watched;
 use polyhaul_watch::trace::{End, Failure, Recorder, Seen, Wanted};
 use polyhaul_watch::{preload, system, trace};
 use serde::Serialize;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// The exit codes that shells use for a missing program, and for one that cannot be started.
@@ -53,6 +54,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     // Check this before running the program, which may take long.
     args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     args.folded.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
+    args.save.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
     let recorder = choose(args).map_err(failed)?;
     if recorder == Recorder::Trace && profile {
         return Err(failed(without_profile(args)));
@@ -86,6 +88,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
         runs.push(FixedRun::new(&watched, remedy, seen, first_outputs.changed()));
     }
     let fixed = Fixed::new(watched.run_seconds, runs);
+    let saved = args.save.as_deref().map_or(Ok(String::new()), |path| fix::save(path, args, fixed.as_ref()));
     let ceilings = measure::kept(Path::new("."));
     let written = page::write(&watched, records, args.folded.as_deref(), ceilings.as_ref());
     let top = args.top.or((!session.everywhere.json).then_some(SHOWN));
@@ -94,12 +97,27 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let is_changed = fixed.as_ref().is_some_and(Fixed::is_changed);
     let code = if planted("watch-code") { 0 } else { exit_code(end) };
     let code = if is_changed && code == 0 { FAILED } else { code };
+    let text = text + &saved.map_err(failed)?;
     match &args.output {
         None => console::note(&text),
         Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
     }
     written.map_err(failed)?;
     Ok(code)
+}
+
+/// Has signals go to another process.
+pub fn hand_over(session: &Session, process: i32) {
+    session.signals().pass_to(Some(process));
+    // A terminal sends SIGQUIT to both processes.
+    system::ignore(libc::SIGQUIT);
+}
+
+/// Reports why a program did not run. Returns the exit code.
+pub fn fail(session: &Session, command: &str, failure: Failure, program: &[OsString]) -> u8 {
+    let (error, code) = explain(failure, program);
+    session.fail(command, &error, JsonTo::Stderr);
+    code
 }
 
 /// Runs the program once. Signals go to it meanwhile.
@@ -109,22 +127,18 @@ fn observe(
     recorder: Recorder,
     request: Wanted,
 ) -> std::result::Result<Seen, Failed> {
-    let hand_over = |process| {
-        session.signals().pass_to(Some(process));
-        // A terminal sends SIGQUIT to both processes.
-        system::ignore(libc::SIGQUIT);
-    };
+    let hand_over = |process| hand_over(session, process);
     let seen = match recorder {
         Recorder::Preload => preload::watch(&args.command, request, &hand_over),
         Recorder::Trace => {
             let unsound = || (unsound(), session.exit_code(Some(&unsound())));
             let work = Work::program(&args.command).ok_or_else(unsound)?;
-            let costs = trace::trial().map_err(|failure| explain(failure, args))?;
+            let costs = trace::trial().map_err(|failure| explain(failure, &args.command))?;
             trace::watch(&work, request, costs, &hand_over)
         }
     };
     session.signals().pass_to(None);
-    seen.map_err(|failure| explain(failure, args))
+    seen.map_err(|failure| explain(failure, &args.command))
 }
 
 /// Chooses how to watch the program.
@@ -210,7 +224,8 @@ fn moved(bytes: u64) -> Vec<Moved> {
     list
 }
 
-fn exit_code(end: End) -> u8 {
+/// The exit code that a shell gives for this end.
+pub fn exit_code(end: End) -> u8 {
     match end {
         End::Code(code) => u8::try_from(code & 0xFF).unwrap_or(FAILED),
         End::Signal(_) if planted("watch-signal") => 0,
@@ -223,8 +238,8 @@ fn unsound() -> Error {
 }
 
 /// The error and exit code if the program could not be watched.
-fn explain(failure: Failure, args: &WatchArgs) -> Failed {
-    let program = args.command.first().map_or(String::new(), |name| human::safe(&name.to_string_lossy()));
+fn explain(failure: Failure, program: &[OsString]) -> Failed {
+    let program = program.first().map_or(String::new(), |name| human::safe(&name.to_string_lossy()));
     match failure {
         Failure::Program(error) => {
             let is_missing = error.kind() == std::io::ErrorKind::NotFound;

@@ -60,6 +60,7 @@ const SKIPPED: &[(&str, &str)] = &[
     ("$SLURM", "needs a cluster"),
     ("polyhaul limits", "measures the machine; `limits.rs` tests it"),
     ("polyhaul watch", "needs programs; `watch.rs` tests it"),
+    ("polyhaul run", "needs programs; `slow.rs` tests it"),
     ("polyhaul sweep", "measures the machine; `sweep.rs` tests it"),
     ("model.zip", "needs an archive; `compressed.rs` tests them"),
     ("job.toml", "needs a job file; `batch.rs` tests them"),

@@ -112,6 +112,39 @@ fn outputs_of_fixed_runs_are_compared() {
 }
 
 #[test]
+fn remedies_are_kept_as_rules() {
+    let folder = Folder::new("slow-rule");
+    let Some(importer) = compile(&folder, "importer") else { return };
+    let make = |name: &str| Command::new(&importer).args(["--make", name]).current_dir(folder.path("")).status();
+    assert!(make("part.tga").unwrap().success());
+    let output = watch(&folder, &["--fix", "--save", "rule.toml"], &[&importer, "part.tga"]);
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(report.ends_with("to keep it, use `polyhaul run --rule rule.toml`\n"), "{report}");
+    let rule = std::fs::read_to_string(folder.path("rule.toml")).unwrap();
+    assert!(rule.contains(&folder.path("part.tga")) && rule.contains("\nbuild_id = \""), "{rule}");
+    let ruled = |rule: &str, program: &[&str]| {
+        let mut running = command();
+        running.args(["run", "--rule", rule, "--"]).args(program).current_dir(folder.path("")).output().unwrap()
+    };
+    let output = ruled("rule.toml", &[&importer, "part.tga"]);
+    assert_eq!((output.status.code(), &*output.stderr), (Some(0), &b""[..]), "{output:?}");
+    // Another program runs without the remedy.
+    let output = ruled("rule.toml", &["sh", "-c", "echo it; exit 3"]);
+    let note = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), &*output.stdout), (Some(3), &b"it\n"[..]));
+    assert!(note.starts_with("note: rule.toml is ignored: it is for another build of "), "{note}");
+    folder.file("bad.toml", "version = 1\nfiles = 7\n");
+    let output = ruled("bad.toml", &["true"]);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && error.contains("error: bad.toml:2: "), "{error}");
+    let output = ruled("none.toml", &["true"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let output = watch(&folder, &["--fix", "--save", "none.toml"], &["true"]);
+    let report = String::from_utf8(output.stderr).unwrap();
+    assert!(report.ends_with("none.toml was not written: no remedy helped\n"), "{report}");
+}
+
+#[test]
 fn the_serializer_is_limited_by_a_lock() {
     let folder = Folder::new("slow-serializer");
     let Some(serializer) = compile(&folder, "serializer") else { return };
