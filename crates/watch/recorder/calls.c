@@ -477,6 +477,7 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
     case EFFECT_EXEC_AT:
         stop_all_cures(ASIDE_SHARED);
         count_cures();
+        settle_throttles();
         set_result(call, execute(thread, call, effect));
         return CALL_MADE;
     case EFFECT_RESTRICT:

@@ -41,6 +41,12 @@ struct unsampled {
     uint64_t next;
 };
 
+/* Calls whose bytes the throttled device has not moved yet. */
+struct unsettled {
+    uint64_t calls;
+    uint64_t bytes;
+};
+
 /* State of a thread. */
 struct local {
     struct thread *thread;
@@ -55,6 +61,7 @@ struct local {
     struct unsampled allocations;
     struct unsampled wakes;
     struct unsampled sleeps;
+    struct unsettled unsettled[2]; /* Reads and writes. */
 };
 
 #define PAGE_BYTES 4096
@@ -135,6 +142,10 @@ void count_cures(void) HIDDEN;
 /* throttle.c */
 /* Waits until a throttled device would have made a call of these bytes, which began at `start`. */
 void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes) HIDDEN;
+/* Before a thread ends. */
+void settle_throttles(void) HIDDEN;
+/* In a child, which did not make these calls. */
+void forget_unsettled(void) HIDDEN;
 
 /* mapped.c */
 void hold_map(uint32_t file, uint64_t start, const struct call *call, long address) HIDDEN;

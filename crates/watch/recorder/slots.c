@@ -96,6 +96,7 @@ void end_thread(void)
     if (thread == NULL)
         return;
     stop_sampling();
+    settle_throttles();
     local.thread = NULL;
     add_own_counts(thread);
     if (!is_restricted) {
@@ -163,6 +164,7 @@ void begin_process(uint32_t index)
 void continue_as_child(uint32_t index)
 {
     local.thread = NULL;
+    forget_unsettled();
     begin_process(index);
     begin_thread();
 }

@@ -53,15 +53,30 @@ static void note_times(struct throttle *throttle, uint64_t first, uint64_t last)
         ;
 }
 
+/* Moves the device on by what a thread has not yet settled. Returns when it has moved the bytes. */
+static uint64_t settle(struct throttle *throttle, struct unsettled *unsettled, uint64_t start)
+{
+    uint64_t end = unsettled->bytes ? time_of_bytes(throttle, start, unsettled->bytes) : start;
+    add(&throttle->calls, unsettled->calls);
+    add(&throttle->bytes, unsettled->bytes);
+    *unsettled = (struct unsettled){0, 0};
+    return end;
+}
+
 void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes)
 {
-    struct throttle *throttle = &record->throttles[tally == TALLY_WRITE];
+    int kind = tally == TALLY_WRITE;
+    struct throttle *throttle = &record->throttles[kind];
+    struct unsettled *unsettled = &local.unsettled[kind];
     if (!(record->options & OPTION_THROTTLE) || is_restricted || record->file[file].object != OBJECT_FILE ||
         !(throttle->byte_ticks || throttle->latency_ticks))
         return;
-    uint64_t end = start;
-    if (bytes)
-        end = time_of_bytes(throttle, start, bytes);
+    unsettled->calls++;
+    unsettled->bytes += bytes;
+    /* Settling each read of 3 bytes would take a quarter of its time. */
+    if (throttle->latency_ticks == 0 && scaled(unsettled->bytes, throttle->byte_ticks) < record->credit_ticks / 1024)
+        return;
+    uint64_t end = settle(throttle, unsettled, start);
     if (throttle->latency_ticks) {
         uint64_t alone = start + throttle->latency_ticks + scaled(bytes, throttle->byte_ticks);
         end = alone > end ? alone : end;
@@ -70,7 +85,19 @@ void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes)
     uint64_t shortest = throttle->latency_ticks ? 0 : MIN_WAIT_NS;
     if (end > now && scaled(end - now, record->tick_ns) >= shortest)
         sleep_until(end);
-    add(&throttle->calls, 1);
-    add(&throttle->bytes, bytes);
     note_times(throttle, start, end > now ? end : now);
+}
+
+void settle_throttles(void)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        uint64_t now = ticks();
+        if (local.unsettled[kind].calls)
+            note_times(&record->throttles[kind], now, settle(&record->throttles[kind], &local.unsettled[kind], now));
+    }
+}
+
+void forget_unsettled(void)
+{
+    local.unsettled[0] = local.unsettled[1] = (struct unsettled){0, 0};
 }

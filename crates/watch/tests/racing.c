@@ -23,6 +23,7 @@ int pthread_join(uint64_t thread, void **result);
 #define TURNS 200000
 
 struct record *record;
+__thread struct local local;
 uint32_t is_restricted;
 static const char *path;
 static int files[4];
