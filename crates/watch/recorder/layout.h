@@ -254,13 +254,20 @@ struct throttle {
     uint64_t calls, bytes;
 };
 
+/* Whether a process waits for all of a mapping, before it forks, and whether all of it is there. */
+enum wish {
+    WISH_NONE,
+    WISH_ALL,
+    WISH_FULFILLED,
+};
+
 /* A mapped file that the command fills as it is used. */
 struct filled_map {
     uint32_t state; /* SLOT_READY: requested. */
     uint32_t process;
     int32_t faults, file; /* Descriptors of that process, until the request is served. */
     uint64_t start, bytes, offset;
-    uint32_t is_wanted; /* Whether the process waits for all of it. */
+    uint32_t wish;
     uint32_t unused;
 };
 

@@ -8,6 +8,8 @@
 
 /* Mappings that are filled may have at most this many bytes together, since they are copies. */
 #define MAX_FILLED_BYTES (2ull << 30)
+/* Smaller mappings take less time at once than to be handed over. */
+#define MIN_FILLED_BYTES (256u << 10)
 
 /* ioctl_userfaultfd(2), linux/userfaultfd.h. */
 #define FAULTS_API 0xC018AA3F
@@ -106,7 +108,7 @@ static int is_served(struct filled_map *map)
 
 static int is_filled(const struct call *call, uint64_t start, uint64_t bytes)
 {
-    if (!can_be_filled(call) || add(&record->filled_bytes, bytes) + bytes > MAX_FILLED_BYTES)
+    if (bytes < MIN_FILLED_BYTES || !can_be_filled(call) || add(&record->filled_bytes, bytes) + bytes > MAX_FILLED_BYTES)
         return 0;
     struct filled_map *map = take_map();
     if (map == NULL)
@@ -117,7 +119,7 @@ static int is_filled(const struct call *call, uint64_t start, uint64_t bytes)
     map->bytes = bytes;
     map->offset = (uint64_t)call->arguments[5];
     map->file = (int32_t)call->arguments[4];
-    map->is_wanted = 0;
+    map->wish = WISH_NONE;
     long faults = descriptor_of_faults(start, whole);
     map->faults = (int32_t)faults;
     int is_done = !is_error(faults) && is_served(map);
@@ -138,11 +140,18 @@ void hold_map(uint32_t file, uint64_t begin, const struct call *call, long addre
     uint64_t bytes = mapped_bytes(call);
     if (bytes == 0 || is_filled(call, (uint64_t)address, bytes))
         return;
-    add(&record->held_maps, 1);
+    if (bytes >= MIN_FILLED_BYTES)
+        add(&record->held_maps, 1);
     /* The pages arrive meanwhile: page faults of the program would add to the time of its bytes. */
     if (bytes < MAX_FILLED_BYTES)
         SYSTEM3(SYS_MADVISE, address, bytes, MADV_POPULATE_READ);
     hold(TALLY_MAP, file, begin, bytes);
+}
+
+/* Whether a mapping of this process is filled by the command. */
+static int is_own(const struct filled_map *map, uint32_t process)
+{
+    return __atomic_load_n(&map->state, __ATOMIC_ACQUIRE) == SLOT_SERVED && map->process == process;
 }
 
 /* A child with memory of its own has no one who fills it: the rest is filled before. */
@@ -152,12 +161,14 @@ void fill_maps(void)
         return;
     uint32_t process = (uint32_t)SYSTEM1(SYS_GETPID, 0);
     for (uint32_t index = 0; index < MAX_FILLED_MAPS; index++) {
+        uint32_t expected = WISH_NONE;
+        if (is_own(&record->filled_maps[index], process))
+            __atomic_compare_exchange_n(&record->filled_maps[index].wish, &expected, WISH_ALL, 0, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED);
+    }
+    for (uint32_t index = 0; index < MAX_FILLED_MAPS; index++) {
         struct filled_map *map = &record->filled_maps[index];
-        if (__atomic_load_n(&map->state, __ATOMIC_ACQUIRE) != SLOT_SERVED || map->process != process)
-            continue;
-        __atomic_store_n(&map->is_wanted, 1, __ATOMIC_RELEASE);
-        while (__atomic_load_n(&map->state, __ATOMIC_ACQUIRE) == SLOT_SERVED && map->process == process &&
-               __atomic_load_n(&map->is_wanted, __ATOMIC_ACQUIRE) == 1)
-            SYSTEM4(SYS_FUTEX, &map->is_wanted, FUTEX_WAIT, 1, &patience);
+        while (is_own(map, process) && __atomic_load_n(&map->wish, __ATOMIC_ACQUIRE) == WISH_ALL)
+            SYSTEM4(SYS_FUTEX, &map->wish, FUTEX_WAIT, WISH_ALL, &patience);
     }
 }

@@ -4,7 +4,9 @@
 //! process, and the faulting thread waits until a chunk of the file has been copied there (userfaultfd(2)). The chunks
 //! after it are read ahead, as the kernel does for files, so that a program can work while its file is read.
 
-use super::layout::{FREE, FilledMapSlot, READY, RecordLayout, SERVED, ThrottleSlot};
+use super::layout::{
+    FREE, FilledMapSlot, READY, RecordLayout, SERVED, ThrottleSlot, WISH_ALL, WISH_FULFILLED, WISH_NONE,
+};
 use super::record::FIXED_ONE;
 use crate::system::{self, CopyEnd, Faults, MemoryEvent, Shared};
 use polyhaul_fault::planted;
@@ -33,8 +35,8 @@ const MAX_STREAMS: usize = 16;
 /// Shorter waits are left to a later chunk, as in `recorder/throttle.c`.
 const MIN_WAIT: Duration = Duration::from_micros(200);
 
-/// Time between two checks whether the process still runs.
-const CHECKED: Duration = Duration::from_millis(20);
+/// Time between two checks whether the process still runs, or waits for all of its mapping.
+const CHECKED: Duration = Duration::from_millis(5);
 
 /// Serves all requests.
 pub(super) fn answer(shared: &Arc<Shared<RecordLayout>>, now: fn() -> u64, is_over: &Arc<AtomicBool>) {
@@ -142,7 +144,7 @@ impl Filler {
 
     /// The chunk to read next although no thread waits for it.
     fn ahead(&mut self) -> Option<u64> {
-        if self.slot().is_wanted.load(Acquire) == 1 {
+        if self.slot().wish.load(Acquire) == WISH_ALL {
             let rest = self.is_filled.iter().position(|filled| !filled);
             if rest.is_none() {
                 self.answer_wish();
@@ -160,8 +162,8 @@ impl Filler {
 
     /// Tells a process that waits before it forks that all chunks are there.
     fn answer_wish(&self) {
-        self.slot().is_wanted.store(0, Release);
-        system::wake(&self.slot().is_wanted);
+        self.slot().wish.store(WISH_FULFILLED, Release);
+        system::wake(&self.slot().wish);
     }
 
     /// Fills what a thread waits for. Returns whether the mapping still exists, as the functions below.
@@ -227,6 +229,7 @@ impl Filler {
         for chunk in first..end.min(self.is_filled.len() as u64) {
             self.is_filled[chunk as usize] = false;
         }
+        let _ = self.slot().wish.compare_exchange(WISH_FULFILLED, WISH_NONE, Release, Relaxed);
         true
     }
 

@@ -31,6 +31,11 @@ pub(super) const READY: u32 = 2;
 pub(super) const ENDED: u32 = 3;
 pub(super) const SERVED: u32 = 4;
 
+/// Whether a process waits for all of a mapping, and whether all of it is there.
+pub(super) const WISH_NONE: u32 = 0;
+pub(super) const WISH_ALL: u32 = 1;
+pub(super) const WISH_FULFILLED: u32 = 2;
+
 /// Effects that are counted for each file, and states of threads.
 pub(super) mod tally {
     pub(in crate::preload) const OPEN: u32 = 1;
@@ -210,7 +215,7 @@ pub(super) struct FilledMapSlot {
     pub(super) start: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) offset: AtomicU64,
-    pub(super) is_wanted: AtomicU32,
+    pub(super) wish: AtomicU32,
     unused: AtomicU32,
 }
 

@@ -138,11 +138,7 @@ impl ProgramSweep<'_> {
     fn group(&mut self, threads: usize, device: Device) {
         let first = self.sweep.cells.len();
         for stored in 0..self.variants.len() {
-            let model = self.sweep.program_model(stored, threads);
-            let predicted_seconds = match device {
-                Device::Rate(rate) => model.map(|model| model.at(rate as f64)),
-                _ => None,
-            };
+            let predicted_seconds = self.predicted(stored, threads, device);
             let note = self.variants[stored].failure.clone();
             self.sweep.cells.push(Cell { stored, threads, device, predicted_seconds, note, ..Cell::default() });
         }
@@ -154,7 +150,14 @@ impl ProgramSweep<'_> {
         }
         for (stored, times) in seconds.into_iter().enumerate() {
             self.sweep.cells[first + stored].measured = Times::from_seconds(times);
+            // The slowest rate has changed the model.
+            self.sweep.cells[first + stored].predicted_seconds = self.predicted(stored, threads, device);
         }
+    }
+
+    fn predicted(&self, stored: usize, threads: usize, device: Device) -> Option<f64> {
+        let model = self.sweep.program_model(stored, threads)?;
+        if let Device::Rate(rate) = device { Some(model.at(rate as f64)) } else { None }
     }
 
     /// Runs a cell once more, unless that is needless or impossible.

@@ -62,6 +62,32 @@ fn the_exporter_is_limited_by_formatting() {
 }
 
 #[test]
+fn the_viewer_waits_for_a_slow_disk() {
+    let folder = Folder::new("slow-viewer");
+    let has_recorder = run(&["watch", "--recorder", "preload", "true"]).code == 0;
+    if !has_recorder || Command::new("python3").arg("--version").output().is_err() {
+        let _ = writeln!(std::io::stderr(), "SKIPPED: there is no recorder or no python3");
+        return;
+    }
+    let viewer = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/slow/viewer.py");
+    std::fs::create_dir(folder.path("textures")).unwrap();
+    for name in ["textures/a.raw", "textures/b.raw"] {
+        std::fs::write(folder.path(name), vec![7; 6_000_000]).unwrap();
+    }
+    let program = ["python3", viewer.to_str().unwrap(), "textures"];
+    let output = watch(&folder, &["--read-rate", "20MB/s", "--json"], &program);
+    let report: Value = serde_json::from_slice(&output.stderr).unwrap();
+    assert_eq!(output.stdout, b"12 MB\n");
+    let verdict = &report["verdict"];
+    // On a busy machine, most of the time goes elsewhere.
+    let is_busy = is_crowded(&report) || report["run_seconds"].as_f64() > Some(1.2);
+    assert!(is_busy || (verdict["cause"] == "disk" && verdict["is_writing"] == false), "{verdict}");
+    let slowed = &report["slowed_reads"];
+    assert!(slowed["bytes"].as_u64() >= Some(12_000_000) && slowed["bytes_per_second"] == 20_000_000, "{slowed}");
+    assert!(report["run_seconds"].as_f64() >= Some(0.599), "{report}");
+}
+
+#[test]
 fn the_importer_is_limited_by_small_reads() {
     let folder = Folder::new("slow-importer");
     let Some(importer) = compile(&folder, "importer") else { return };
