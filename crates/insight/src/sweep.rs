@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// Relative difference that counts as noise.
 const NOISE: f64 = 0.05;
 
-/// What a sweep compares.
+/// The subject of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SweepKind {
@@ -25,7 +25,7 @@ pub enum SweepKind {
 /// Results of a sweep.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sweep {
-    /// What is compared.
+    /// The subject of the comparison.
     pub kind: SweepKind,
     /// File name of the asset, or name of the program.
     pub asset: String,
@@ -98,7 +98,7 @@ impl Times {
     }
 }
 
-/// Predicts the time of a program at a rate: two lines, one for the bytes and one for its work.
+/// Predicts the time of a program at a rate: the larger of its transfer time and its own time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProgramModel {
     /// Bytes that it reads.
@@ -274,7 +274,7 @@ impl Sweep {
         advice
     }
 
-    /// Below which rates reading limits each program.
+    /// The rate below which reading limits each program.
     fn limits(&self, threads: usize) -> Vec<String> {
         if self.kind == SweepKind::Storage {
             return Vec::new();
@@ -283,7 +283,7 @@ impl Sweep {
             let model = self.program_model(index, threads)?;
             let border = rate(two_digits(model.border()?));
             let time = words::seconds(model.seconds);
-            Some(format!("{} is limited by reading below {border}, and takes {time} above that", stored.name))
+            Some(format!("{} is read-bound below {border} and takes {time} above that", stored.name))
         };
         self.stored.iter().enumerate().filter_map(limit).collect()
     }
@@ -457,7 +457,7 @@ mod tests {
         sweep.stored[0].name = "plain".into();
         let advice = sweep.advice(2);
         assert_eq!(advice.len(), 3, "{advice:?}");
-        assert!(advice[0].starts_with("plain is limited by reading below "), "{advice:?}");
+        assert!(advice[0].starts_with("plain is read-bound below "), "{advice:?}");
         assert!(advice[2].starts_with("zstd is fastest below ") && advice[2].ends_with(" and plain above that"));
         // 100 MB, and 0.25 s without reading: 2.25 s at 50 MB/s.
         let model = ProgramModel { bytes: 100e6, seconds: 0.75, apart_seconds: 0.25 };

@@ -396,6 +396,7 @@ static void restrict_calls(struct thread *thread, struct call *call, int is_filt
 {
     uint32_t before = is_restricted;
     if (is_filter && thread && !before) {
+        fill_maps();
         disable_cures(ASIDE_UNSEEN);
         is_restricted = 1;
         stop_all_sampling();
@@ -478,6 +479,7 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         stop_all_cures(ASIDE_SHARED);
         count_cures();
         settle_throttles();
+        leave_maps();
         set_result(call, execute(thread, call, effect));
         return CALL_MADE;
     case EFFECT_RESTRICT:
@@ -500,6 +502,9 @@ static long dispatch(struct thread *thread, struct call *call, enum effect effec
         return CALL_MADE;
     case EFFECT_MEMORY:
         forget_pages();
+        /* The command follows a mapping that is moved as a whole. */
+        if (call->number == SYS_MREMAP)
+            fill_maps();
         set_result(call, make(call));
         return CALL_MADE;
     case EFFECT_QUEUE:

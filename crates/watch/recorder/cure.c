@@ -398,7 +398,7 @@ static void begin_cure(unsigned descriptor, uint32_t file, const struct file_sta
         step_aside(file, ASIDE_CROWDED);
         return;
     }
-    cure->file = file;
+    __atomic_store_n(&cure->file, file, __ATOMIC_RELAXED);
     __atomic_store_n(&cure->descriptors, 1, __ATOMIC_RELAXED);
     set(&cure->changes, changes);
     set(&cure->page, UINT64_MAX);
@@ -482,7 +482,7 @@ static void fill(struct cure *cure, long descriptor, uint64_t offset)
     set(&cure->misses, 0);
     __atomic_store_n(&cure->sequence, sequence + 2, __ATOMIC_RELEASE);
     if (size > 0)
-        hold(TALLY_READ, cure->file, begin, (uint64_t)size);
+        hold(TALLY_READ, __atomic_load_n(&cure->file, __ATOMIC_RELAXED), begin, (uint64_t)size);
 }
 
 static inline void copy_bytes(char *to, const char *from, uint64_t size)

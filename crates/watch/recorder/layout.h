@@ -259,6 +259,7 @@ enum wish {
     WISH_NONE,
     WISH_ALL,
     WISH_FULFILLED,
+    WISH_LEFT, /* The process executes another program, or tries to. */
 };
 
 /* A mapped file that the command fills as it is used. */
@@ -267,6 +268,7 @@ struct filled_map {
     uint32_t process;
     int32_t faults, file; /* Descriptors of that process, until the request is served. */
     uint64_t start, bytes, offset;
+    uint64_t device, inode; /* Of the file. */
     uint32_t wish;
     uint32_t unused;
 };
@@ -323,7 +325,7 @@ struct record {
 
 _Static_assert(sizeof(struct count) == 208, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct thread) == 1840, "src/preload/layout.rs has the same size");
-_Static_assert(sizeof(struct record) == 38630240, "src/preload/layout.rs has the same size");
+_Static_assert(sizeof(struct record) == 38634336, "src/preload/layout.rs has the same size");
 _Static_assert(sizeof(struct record) < (64u << 20), "the record has at most 64 MiB");
 
 #endif

@@ -150,6 +150,8 @@ void forget_unsettled(void) HIDDEN;
 /* mapped.c */
 void hold_map(uint32_t file, uint64_t start, const struct call *call, long address) HIDDEN;
 void fill_maps(void) HIDDEN;
+/* Before another program is executed. */
+void leave_maps(void) HIDDEN;
 
 /* patch.c */
 void patch_modules(void) HIDDEN;

@@ -29,6 +29,7 @@
 #define SYS_NANOSLEEP 35
 #define SYS_USERFAULTFD 323
 #define SYS_MADVISE 28
+#define SYS_MREMAP 25
 #define SYS_SCHED_YIELD 24
 #define SYS_MMAP 9
 #define SYS_PREAD 17
@@ -68,6 +69,7 @@
 #define SYS_NANOSLEEP 101
 #define SYS_USERFAULTFD 282
 #define SYS_MADVISE 233
+#define SYS_MREMAP 216
 #define SYS_SCHED_YIELD 124
 #define SYS_MMAP 222
 #define SYS_PREAD 67
@@ -118,6 +120,7 @@
 #define F_OFD_SETLK 37
 #define F_OFD_SETLKW 38
 #define F_DUPFD_CLOEXEC 1030
+#define F_SETSIG 10
 #define F_SETLEASE 1024
 #define F_RDLCK 0
 #define F_UNLCK 2
@@ -153,6 +156,8 @@
 #define CLOCK_THREAD_CPUTIME_ID 3
 
 #define MADV_POPULATE_READ 22
+
+#define SIGURG 23
 
 #define PR_GET_NAME 16
 #define PR_SET_SECCOMP 22

@@ -1,13 +1,15 @@
 /* Slows down reads and writes of files, as a slower device would (`watch --read-rate`).
  *
  * All threads and processes share the time at which the device would have moved all bytes so far. Each call moves it on
- * by the time of its bytes, and waits until then. Nothing locks. `mapped.c` has mapped files, which are read without
+ * by the time of its bytes, and waits until then. Nothing locks. `mapped.c` handles mapped files, which are read without
  * calls. src/preload/filler.rs computes the same times. */
 
 #include "recorder.h"
 
 /* Shorter waits are left to a later call: a thread wakes up to 0.1 ms late. */
 #define MIN_WAIT_NS 200000
+
+#define MAX_UNSETTLED_BYTES 65536
 
 static uint64_t scaled(uint64_t number, uint64_t factor)
 {
@@ -73,8 +75,10 @@ void hold(enum tally tally, uint32_t file, uint64_t start, uint64_t bytes)
         return;
     unsettled->calls++;
     unsettled->bytes += bytes;
-    /* Settling each read of 3 bytes would take a quarter of its time. */
-    if (throttle->latency_ticks == 0 && scaled(unsettled->bytes, throttle->byte_ticks) < record->credit_ticks / 1024)
+    /* Settling every 3-byte read would make it a quarter slower. What a thread has not settled when it is killed is
+     * lost, so it is little. */
+    if (throttle->latency_ticks == 0 && unsettled->bytes < MAX_UNSETTLED_BYTES &&
+        scaled(unsettled->bytes, throttle->byte_ticks) < record->credit_ticks / 1024)
         return;
     uint64_t end = settle(throttle, unsettled, start);
     if (throttle->latency_ticks) {

@@ -178,18 +178,20 @@ pub enum CopyEnd {
     Changing,
     /// The process is gone.
     Gone,
+    /// The memory cannot be filled.
+    Failed,
 }
 
 /// Page faults in memory of another process: a descriptor of userfaultfd(2).
 pub struct Faults(File);
 
-impl From<OwnedFd> for Faults {
-    fn from(descriptor: OwnedFd) -> Faults {
-        Faults(File::from(descriptor))
-    }
-}
-
 impl Faults {
+    /// Returns `None` for other descriptors.
+    pub fn new(descriptor: OwnedFd) -> Option<Faults> {
+        let link = std::fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd())).ok()?;
+        (link == std::path::Path::new("anon_inode:[userfaultfd]")).then(|| Faults(File::from(descriptor)))
+    }
+
     /// Waits for the next event; `None` if there is none within `patience`.
     pub fn next(&self, patience: Duration) -> Option<MemoryEvent> {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -225,7 +227,9 @@ impl Faults {
                 Err(libc::ENOENT) if part.len() > PAGE => step = PAGE,
                 Err(libc::ENOENT | libc::EEXIST) => copied += PAGE,
                 Err(libc::EAGAIN) => return CopyEnd::Changing,
-                Err(_) => return CopyEnd::Gone,
+                Err(libc::ENOMEM) => std::thread::sleep(Duration::from_millis(10)),
+                Err(libc::ESRCH) => return CopyEnd::Gone,
+                Err(_) => return CopyEnd::Failed,
             }
         }
         self.wake_pages(address, bytes.len() as u64);
@@ -258,10 +262,15 @@ impl Faults {
     }
 }
 
+/// Sends a signal to a process.
+pub fn kill(process: pid_t, signal: c_int) {
+    // SAFETY: the call takes numbers only.
+    unsafe { libc::kill(process, signal) };
+}
+
 /// Kills all processes of a group.
 pub fn kill_group(group: pid_t) {
-    // SAFETY: the call takes numbers only.
-    unsafe { libc::kill(-group, libc::SIGKILL) };
+    kill(-group, libc::SIGKILL);
 }
 
 /// Makes this program ignore a signal.

@@ -197,7 +197,7 @@ pub struct Seen {
     pub cures: Vec<CuredFile>,
     /// Reads and writes that were slowed down.
     pub slowed: [Option<SlowedCalls>; 2],
-    /// Number of mapped files that took the time of all their bytes when they were mapped.
+    /// Number of mapped files that were throttled as a whole when they were mapped.
     pub held_maps: u64,
     /// What all processes used.
     pub used: Used,

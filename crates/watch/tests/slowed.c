@@ -152,7 +152,39 @@ static int mapped_emptied(void)
         return 1;
     madvise(bytes + 8192, 4096, MADV_DONTNEED);
     madvise(bytes + 262144, 500000 / 4096 * 4096, MADV_DONTNEED);
-    return !is_right(bytes, 0, BYTES);
+    if (!is_right(bytes, 0, BYTES))
+        return 1;
+    /* A child has what was emptied before it began. */
+    int status;
+    madvise(bytes, BYTES, MADV_DONTNEED);
+    if (fork() == 0)
+        _exit(!is_right(bytes, 0, BYTES));
+    wait(&status);
+    return status != 0;
+}
+
+/* Part of a mapping, before it was read. */
+static int mapped_moved_partly(void)
+{
+    char *bytes = map(MAP_PRIVATE, BYTES);
+    char *target = mmap(NULL, 409600, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *moved = mremap(bytes + 409600, 409600, 409600, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+    if (moved != target || !is_right(bytes, 0, 409600))
+        return 1;
+    for (long at = 0; at < 409600; at++)
+        if (moved[at] != byte_at(409600 + at))
+            return 1;
+    return 0;
+}
+
+/* A private mapping shows what the process writes to the file. */
+static int mapped_written_here(void)
+{
+    int file = open("output", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    ftruncate(file, BYTES);
+    const volatile char *bytes = mmap(NULL, BYTES, PROT_READ, MAP_PRIVATE, file, 0);
+    pwrite(file, "x", 1, 700000);
+    return bytes[700000] != 'x';
 }
 
 static int mapped_moved(void)
@@ -275,6 +307,8 @@ static const struct {
     {"mapped_forked", mapped_forked},
     {"mapped_emptied", mapped_emptied},
     {"mapped_moved", mapped_moved},
+    {"mapped_moved_partly", mapped_moved_partly},
+    {"mapped_written_here", mapped_written_here},
     {"unmapped", unmapped},
     {"mapped_written", mapped_written},
     {"mapped_often", mapped_often},

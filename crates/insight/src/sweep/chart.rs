@@ -37,7 +37,7 @@ pub(super) fn svg(sweep: &Sweep) -> String {
     let panel_height = PANEL_HEIGHT + ADVICE_HEIGHT * advice_lines.saturating_sub(2) as f64;
     let height = 132.0 + rows as f64 * panel_height;
     let interrupted = sweep.interruption().map_or(String::new(), |note| format!(" ({note})"));
-    let what = if sweep.kind == SweepKind::Storage { "Time to load" } else { "Time of" };
+    let what = if sweep.kind == SweepKind::Storage { "Time to load" } else { "Run time of" };
     let title = format!("{what} {}{interrupted}", sweep.asset);
     let mut picture = Picture::new(WIDTH, height, &title);
     picture.bar([0.0, 0.0, WIDTH, height], GROUND, 1.0);

@@ -172,7 +172,7 @@ const SLEEPS: &[c_long] = &[
 ];
 
 /// The effect of each system call, by number; 0 for none.
-pub(super) fn table(has_locks: bool, has_cures: bool) -> [u8; MAX_CALLS] {
+pub(super) fn table(has_locks: bool, has_cures: bool, is_slow: bool) -> [u8; MAX_CALLS] {
     let locks = if has_locks { LOCKS } else { &[] };
     let mut effects = [0; MAX_CALLS];
     let rows = FILES.iter().chain(locks).map(|(number, call)| (*number, effect(*number, *call)));
@@ -182,7 +182,8 @@ pub(super) fn table(has_locks: bool, has_cures: bool) -> [u8; MAX_CALLS] {
     let names = NAMES.into_iter().flat_map(|(numbers, effect)| numbers.iter().map(move |number| (*number, effect)));
     let is_planted = |effect| effect == SHARE && planted("cure-share") || effect == MEMORY && planted("cure-memory");
     let for_cures = FOR_CURES.iter().filter(|(_, effect)| has_cures && !is_planted(*effect));
-    let others = OTHERS.iter().chain(for_cures).copied();
+    let for_throttles = is_slow.then_some((libc::SYS_mremap, MEMORY));
+    let others = OTHERS.iter().chain(for_cures).copied().chain(for_throttles);
     for (number, effect) in rows.chain(others).chain(sleeps).chain(names) {
         if let Some(slot) = usize::try_from(number).ok().and_then(|number| effects.get_mut(number)) {
             *slot = effect;

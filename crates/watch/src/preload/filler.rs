@@ -5,22 +5,24 @@
 //! after it are read ahead, as the kernel does for files, so that a program can work while its file is read.
 
 use super::layout::{
-    FREE, FilledMapSlot, READY, RecordLayout, SERVED, ThrottleSlot, WISH_ALL, WISH_FULFILLED, WISH_NONE,
+    ENDED, FREE, FilledMapSlot, READY, RecordLayout, SERVED, ThrottleSlot, WISH_ALL, WISH_FULFILLED, WISH_LEFT,
+    WISH_NONE,
 };
 use super::record::FIXED_ONE;
 use crate::system::{self, CopyEnd, Faults, MemoryEvent, Shared};
 use polyhaul_fault::planted;
 use std::collections::VecDeque;
 use std::fs::File;
+use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that are copied at a time: the kernel reads so much at a fault, too.
+/// Bytes that are copied at a time: the kernel reads as much per fault.
 const CHUNK: u64 = 128 << 10;
 
 const PAGE: u64 = 4096;
@@ -41,11 +43,17 @@ const CHECKED: Duration = Duration::from_millis(5);
 /// Serves all requests.
 pub(super) fn answer(shared: &Arc<Shared<RecordLayout>>, now: fn() -> u64, is_over: &Arc<AtomicBool>) {
     for (index, slot) in shared.filled_maps.iter().enumerate() {
-        if slot.state.load(Acquire) != READY {
-            continue;
+        match slot.state.load(Acquire) {
+            READY => {}
+            // The process ended before it saw the refusal.
+            ENDED if !system::is_alive(slot.process.load(Relaxed).cast_signed()) => {
+                slot.state.store(FREE, Release);
+                continue;
+            }
+            _ => continue,
         }
         let filler = Filler::new(shared, index, now);
-        let state = if filler.is_some() { SERVED } else { FREE };
+        let state = if filler.is_some() { SERVED } else { ENDED };
         // The process may have given up.
         let is_taken = slot.state.compare_exchange(READY, state, Release, Relaxed).is_ok();
         system::wake(&slot.state);
@@ -56,7 +64,7 @@ pub(super) fn answer(shared: &Arc<Shared<RecordLayout>>, now: fn() -> u64, is_ov
     }
 }
 
-/// A place in a file that a program reads on from, in chunks.
+/// A sequential read of a mapped file, in chunks.
 struct ChunkStream {
     /// The next chunk to read.
     next: u64,
@@ -83,7 +91,7 @@ struct Filler {
     streams: VecDeque<ChunkStream>,
     /// Addresses that are still mapped.
     rest: Vec<Range<u64>>,
-    /// What could not be copied because its memory was about to change.
+    /// Ranges to retry, since their memory was about to change.
     again: Vec<Range<u64>>,
     buffer: Vec<u8>,
 }
@@ -94,8 +102,13 @@ impl Filler {
         let slot = &shared.filled_maps[index];
         let process = slot.process.load(Relaxed).cast_signed();
         let take = |descriptor: u32| system::descriptor_of(process, descriptor.cast_signed()).ok();
-        let faults = Faults::from(take(slot.faults.load(Relaxed))?);
+        let faults = Faults::new(take(slot.faults.load(Relaxed))?)?;
         let file = File::from(take(slot.file.load(Relaxed))?);
+        let identity = file.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok()?;
+        // A process with other numbers than here has named another file.
+        if identity != (slot.device.load(Relaxed), slot.inode.load(Relaxed)) || system::page_bytes() != PAGE {
+            return None;
+        }
         let start = slot.start.load(Relaxed);
         let bytes = slot.bytes.load(Relaxed);
         Some(Filler {
@@ -132,13 +145,16 @@ impl Filler {
                 (Some(MemoryEvent::Moved { from, to }), _) => self.follow(from, to),
                 (None, _) if !self.again.is_empty() => self.again.pop().is_none_or(|range| self.copy(range)),
                 (None, Some(chunk)) => self.fill(chunk, false),
-                (None, None) => system::is_alive(self.slot().process.load(Relaxed).cast_signed()),
+                // Fails once the process executes another program.
+                (None, None) if self.slot().wish.load(Relaxed) == WISH_LEFT => self.copy(0..PAGE),
+                (None, None) => system::is_alive(self.process()),
             };
             if !goes_on {
                 break;
             }
         }
         self.answer_wish();
+        self.shared.filled_bytes.fetch_sub(self.bytes, Relaxed);
         self.slot().state.store(FREE, Release);
     }
 
@@ -146,7 +162,7 @@ impl Filler {
     fn ahead(&mut self) -> Option<u64> {
         if self.slot().wish.load(Acquire) == WISH_ALL {
             let rest = self.is_filled.iter().position(|filled| !filled);
-            if rest.is_none() {
+            if rest.is_none() && self.again.is_empty() {
                 self.answer_wish();
             }
             return rest.map(|chunk| chunk as u64);
@@ -168,7 +184,9 @@ impl Filler {
 
     /// Fills what a thread waits for. Returns whether the mapping still exists, as the functions below.
     fn fault(&mut self, address: u64) -> bool {
-        let at = address.saturating_sub(self.start);
+        let Some(at) = address.checked_sub(self.start).filter(|at| *at < self.bytes.next_multiple_of(PAGE)) else {
+            return self.give_up();
+        };
         let chunk = at / CHUNK;
         match self.is_filled.get(chunk as usize) {
             // A page that was removed, or a fault that was answered meanwhile.
@@ -204,12 +222,15 @@ impl Filler {
         let buffer = &mut self.buffer[..(range.end - range.start) as usize];
         let offset = if planted("watch-mapped") { 0 } else { self.offset };
         let at = |read: usize| offset + range.start + read as u64;
-        // What the file does not have any more is zero.
         let mut read = 0;
-        while read < buffer.len()
-            && let Ok(more @ 1..) = self.file.read_at(&mut buffer[read..], at(read))
-        {
-            read += more;
+        while read < buffer.len() {
+            match self.file.read_at(&mut buffer[read..], at(read)) {
+                // Bytes past the end of a truncated file are zero.
+                Ok(0) => break,
+                Ok(more) => read += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return self.give_up(),
+            }
         }
         buffer[read..].fill(0);
         match self.faults.copy(self.start + range.start, buffer) {
@@ -219,13 +240,24 @@ impl Filler {
                 true
             }
             CopyEnd::Gone => false,
+            CopyEnd::Failed => self.give_up(),
         }
+    }
+
+    /// Ends the process as the kernel does if a mapped file cannot be read: it must not see other bytes.
+    fn give_up(&self) -> bool {
+        system::kill(self.process(), libc::SIGBUS);
+        false
+    }
+
+    fn process(&self) -> libc::pid_t {
+        self.slot().process.load(Relaxed).cast_signed()
     }
 
     /// Memory was emptied: its pages are copied again at their next faults.
     fn forget(&mut self, range: &Range<u64>) -> bool {
-        let first = range.start.saturating_sub(self.start).div_ceil(CHUNK);
-        let end = range.end.saturating_sub(self.start) / CHUNK;
+        let first = range.start.saturating_sub(self.start) / CHUNK;
+        let end = range.end.saturating_sub(self.start).div_ceil(CHUNK);
         for chunk in first..end.min(self.is_filled.len() as u64) {
             self.is_filled[chunk as usize] = false;
         }

@@ -35,6 +35,7 @@ pub(super) const SERVED: u32 = 4;
 pub(super) const WISH_NONE: u32 = 0;
 pub(super) const WISH_ALL: u32 = 1;
 pub(super) const WISH_FULFILLED: u32 = 2;
+pub(super) const WISH_LEFT: u32 = 3;
 
 /// Effects that are counted for each file, and states of threads.
 pub(super) mod tally {
@@ -215,6 +216,8 @@ pub(super) struct FilledMapSlot {
     pub(super) start: AtomicU64,
     pub(super) bytes: AtomicU64,
     pub(super) offset: AtomicU64,
+    pub(super) device: AtomicU64,
+    pub(super) inode: AtomicU64,
     pub(super) wish: AtomicU32,
     unused: AtomicU32,
 }
@@ -240,7 +243,7 @@ pub(super) struct RecordLayout {
     pub(super) credit_ticks: AtomicU64,
     /// Of reads and of writes.
     pub(super) throttles: [ThrottleSlot; 2],
-    filled_bytes: AtomicU64,
+    pub(super) filled_bytes: AtomicU64,
     pub(super) held_maps: AtomicU64,
     pub(super) next_thread: AtomicU32,
     pub(super) next_process: AtomicU32,
@@ -263,4 +266,4 @@ pub(super) struct RecordLayout {
 
 // The sizes that `recorder/layout.h` asserts.
 const _: () = assert!(size_of::<CountSlot>() == 208 && size_of::<ThreadSlot>() == 1840);
-const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_630_240);
+const _: () = assert!(size_of::<Site>() == size_of::<SiteSlot>() && size_of::<RecordLayout>() == 38_634_336);

@@ -15,6 +15,7 @@ mod record;
 mod sampler;
 mod samples;
 
+use crate::slowed::SlowDevice;
 use crate::system::{self, Environment, Processors};
 use crate::trace::{Apart, End, Failure, Recorder, Seen, Wanted};
 use libc::pid_t;
@@ -53,7 +54,8 @@ pub fn is_available() -> bool {
 /// Records a program until it and all its children have ended. `hand_over` receives the process to which signals should
 /// go, as in [`crate::trace::watch`].
 pub fn watch(command: &[OsString], request: Wanted, hand_over: &dyn Fn(pid_t)) -> Result<Seen, Failure> {
-    let effects = effects::table(request.locks, !request.cured.is_empty());
+    let effects =
+        effects::table(request.locks, !request.cured.is_empty(), request.slow.iter().any(SlowDevice::is_slow));
     let mut record = SharedRecord::new(&effects, request.all).map_err(Failure::System)?;
     record.cure(&request.cured);
     record.slow_down(request.slow);

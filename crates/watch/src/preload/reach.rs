@@ -7,6 +7,7 @@ use memchr::memmem;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -61,21 +62,31 @@ fn executable(program: &OsStr) -> Result<Option<File>, Obstacle> {
     Err(Obstacle::Unknown)
 }
 
-/// The build ID of a program, or of the interpreter of a script, in hexadecimal digits. `None` if it has none.
+/// The build ID of a program, or of the interpreter of a script, in hexadecimal digits; a hash of the file if it has
+/// none. `None` for a missing program.
 ///
-/// It is in a note near the start of the file: sizes of name and description, type 3, `GNU` and the ID (elf(5)).
+/// The ID is in a note near the start of the file: sizes of name and description, type 3, `GNU` and the ID (elf(5)).
 pub fn build_id(program: &OsStr) -> Option<String> {
-    const SEARCHED: u64 = 64 << 10;
+    const SEARCHED: usize = 64 << 10;
     const TYPE_AND_NAME: &[u8] = b"\x03\0\0\0GNU\0";
     let mut file = executable(program).ok()??;
     file.rewind().ok()?;
-    let mut head = Vec::new();
-    file.take(SEARCHED).read_to_end(&mut head).ok()?;
-    let at = memmem::find(&head, TYPE_AND_NAME)?;
-    let size = u32::from_le_bytes(*head.get(at.checked_sub(4)?..)?.first_chunk()?) as usize;
-    let start = at + TYPE_AND_NAME.len();
-    let id = head.get(start..start.checked_add(size)?)?;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).ok()?;
+    let id = || {
+        let at = memmem::find(&bytes[..bytes.len().min(SEARCHED)], TYPE_AND_NAME)?;
+        let size = u32::from_le_bytes(*bytes.get(at.checked_sub(4)?..)?.first_chunk()?) as usize;
+        let start = at + TYPE_AND_NAME.len();
+        bytes.get(start..start.checked_add(size)?)
+    };
+    match id() {
+        Some(id) => Some(id.iter().map(|byte| format!("{byte:02x}")).collect()),
+        None => {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(&bytes);
+            Some(format!("content-{:016x}", hasher.finish()))
+        }
+    }
 }
 
 fn elf(file: &File) -> Result<(), Obstacle> {
@@ -120,7 +131,7 @@ mod tests {
     fn builds_have_identities() {
         let [shell, other] = ["sh", "cat"].map(|name| build_id(name.as_ref()));
         assert!(shell.as_ref().is_none_or(|id| id.len() >= 16 && Some(id) != other.as_ref()), "{shell:?}");
-        assert_eq!(build_id("/etc/passwd".as_ref()), None);
+        assert_eq!(build_id("/no/such/program".as_ref()), None);
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// `polyhaul run`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Linux only. A rule for another build of the program, or one that needs a library that is missing, is ignored with a \
-note. Exits like the program, or with 127 if the program was not found, 126 if it could not be started, and 1 or 2 if the \
-rule cannot be read.
+Linux only. A rule for another build of the program, or one that needs a missing library, is ignored, and a note \
+says why. Exits with the program's exit code, or with 127 if the program was not found, 126 if it could not be \
+started, and 1 or 2 if the rule cannot be read.
 
 Examples:
   polyhaul watch --fix --save importer.toml -- ./importer part.tga

@@ -45,11 +45,11 @@ pub struct SweepArgs {
     #[arg(long = "variant", value_name = "NAME=COMMAND", requires = "program", value_parser = variant)]
     pub variants: Vec<ProgramVariant>,
     /// When a load counts as finished: `model`, `first-pixel`, or with --program, the text of an output line
-    /// [default: model, or the exit of the program]
+    /// [default: model, or when the program exits]
     #[arg(long, value_name = "END", conflicts_with = "model", hide_possible_values = true,
           value_parser = values::Choices::with(&["model", "first-pixel"], |text| Ok(Until::parse(text))))]
     pub until: Option<Until>,
-    /// Also run each command with uncached files: those that it read are dropped from the page cache before each run
+    /// Also run each command with its input files evicted from the page cache before each run
     #[arg(long, requires = "program")]
     pub cold: bool,
     /// Comma-separated rates to load at, ranges of rates such as 50MB/s..2GB/s, or `unlimited` [default: 8 rates from

@@ -39,17 +39,17 @@ pub struct WatchArgs {
     /// How to watch the program [default: preload if possible, else trace]
     #[arg(long, value_name = "HOW")]
     pub recorder: Option<RecorderChoice>,
-    /// Run the program again with small reads answered from memory, or with another allocator if it waits for its own
+    /// Rerun the program with small reads answered from memory, or with another allocator if threads wait for malloc
     #[arg(long)]
     pub fix: bool,
-    /// With --fix, check that the program writes this file with the same content in each run; repeat it for more files
+    /// With --fix, check that each run writes the same content to this file; repeat the option for more files
     #[arg(long, value_name = "FILE", requires = "fix", value_hint = ValueHint::FilePath)]
     pub verify: Vec<PathBuf>,
     /// With --fix, write the fastest remedy to a file for `polyhaul run`
     #[arg(long, value_name = "RULE.toml", requires = "fix", value_hint = ValueHint::FilePath,
           value_parser = values::file_named(&["toml"]))]
     pub save: Option<PathBuf>,
-    /// Run the program twice, drop the files that it read from the page cache in between, and report the second run
+    /// Run the program twice, evict its input files from the page cache in between, and report the second run
     #[arg(long)]
     pub cold: bool,
     /// Show which functions made the calls

@@ -4,16 +4,16 @@
 
 use crate::watch::slow;
 use polyhaul::options::Cancel;
-use polyhaul_watch::preload;
 use polyhaul_watch::slowed::SlowDevice;
 use polyhaul_watch::trace::{Apart, End, Failure, Seen, Wanted};
+use polyhaul_watch::{preload, system};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, PipeReader};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,9 @@ const UNLIMITED: u64 = 1_000_000_000_000_000;
 
 /// Time between two checks whether to stop the command.
 const CHECKED: Duration = Duration::from_millis(10);
+
+/// Time to wait for the rest of the output once the command has ended.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Maximum number of characters of a command's last line in a note.
 const MAX_LETTERS: usize = 120;
@@ -76,14 +79,23 @@ impl ProgramAttempt<'_> {
         let request = Wanted { slow: [device, SlowDevice::default()], apart, ..Wanted::default() };
         let command: Vec<OsString> = ["sh", "-c", &self.command].map(OsString::from).to_vec();
         let start = Instant::now();
-        let guard = Guard::default();
+        let guard = Arc::new(Guard::default());
+        let (reader_ended, ended) = mpsc::channel::<()>();
+        let until = self.until.map(str::to_owned);
+        let reading = Arc::clone(&guard);
+        // Not waited for: a program that cannot be recorded may keep the pipe open.
+        thread::spawn(move || {
+            reading.read(reader, until.as_deref());
+            drop(reader_ended);
+        });
         let seen = thread::scope(|scope| {
-            scope.spawn(|| guard.read(reader, self.until));
             scope.spawn(|| guard.wait(self.deadline, self.cancel));
             let seen = preload::watch(&command, request, &|process| guard.started(process));
+            guard.stop();
             guard.is_over.store(true, SeqCst);
             seen
         });
+        let _ = ended.recv_timeout(PATIENCE);
         let seen = seen.map_err(|failure| match failure {
             Failure::Program(error) | Failure::System(error) | Failure::Forbidden(error) => failed(error),
         })?;
@@ -97,7 +109,7 @@ impl ProgramAttempt<'_> {
             (None, _) if self.cancel.is_cancelled() => return Err(Missed::Cancelled),
             (None, _) if guard.is_late.load(SeqCst) => {
                 let seconds = start.elapsed().as_secs_f64();
-                return Err(Missed::Because(format!("timed out after {seconds:.1} s, at the end of `--time-limit`")));
+                return Err(Missed::Because(format!("stopped after {seconds:.1} s: reached `--time-limit`")));
             }
             (None, None) if seen.end == End::Code(0) => seen.run_ns as f64 / 1e9,
             (None, until) => return Err(Missed::Because(failure(seen.end, until, &state.last_line))),
@@ -110,7 +122,7 @@ impl ProgramAttempt<'_> {
 
 fn failure(end: End, until: Option<&str>, last_line: &str) -> String {
     let end = match end {
-        End::Code(0) => format!("ended without a line with {:?}", until.unwrap_or_default()),
+        End::Code(0) => format!("exited without printing {:?}", until.unwrap_or_default()),
         End::Code(code) => format!("failed with exit code {code}"),
         End::Signal(signal) => format!("killed by signal {signal}"),
     };
@@ -131,6 +143,8 @@ fn escaped(seen: &Seen) -> Option<String> {
 struct Guard {
     /// The process group of the command; 0 before it starts.
     group: AtomicI32,
+    /// The process that was started or found last.
+    newest: AtomicI32,
     /// Whether the command has ended.
     is_over: AtomicBool,
     /// Whether it was stopped because its time was up.
@@ -150,9 +164,10 @@ impl Guard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Learns the process group from the first process. Later ones are its children.
+    /// Learns the process group from the first process. Later ones are its children, which may have other groups.
     fn started(&self, process: i32) {
         let _ = self.group.compare_exchange(0, process, SeqCst, SeqCst);
+        self.newest.store(process, SeqCst);
         // The line may have been printed before.
         if self.state().matched.is_some() {
             self.stop();
@@ -162,7 +177,11 @@ impl Guard {
     fn stop(&self) {
         let group = self.group.load(SeqCst);
         if group > 0 && !self.is_over.load(SeqCst) {
-            polyhaul_watch::system::kill_group(group);
+            system::kill_group(group);
+            let newest = self.newest.load(SeqCst);
+            if newest != group {
+                system::kill(newest, libc::SIGKILL);
+            }
         }
     }
 
@@ -190,7 +209,8 @@ impl Guard {
     fn wait(&self, deadline: Instant, cancel: &Cancel) {
         while !self.is_over.load(SeqCst) {
             let is_late = Instant::now() >= deadline;
-            if is_late || cancel.is_cancelled() {
+            let is_matched = self.state().matched.is_some();
+            if is_late || is_matched || cancel.is_cancelled() {
                 self.is_late.store(is_late, SeqCst);
                 self.stop();
             }

@@ -30,7 +30,10 @@ const THREADS: &str = "{threads}";
 /// Sweeps the commands.
 pub fn swept(session: &Session, args: &SweepArgs, report: &mut Report) -> Result<SweepFound> {
     if !preload::is_available() {
-        return Err(Error::new(ErrorKind::Unsupported, "this build does not include the recorder, which throttles"));
+        return Err(Error::new(
+            ErrorKind::Unsupported,
+            "--program needs the recorder, which this build does not include",
+        ));
     }
     let until = match &args.until {
         None => None,

@@ -162,7 +162,7 @@ pub fn text(watched: &Watched, fixed: Option<&Fixed>) -> String {
         None if needs_allocator(watched) => {
             format!("\nnothing to try: none of {} is installed\n", ALLOCATORS.join(", "))
         }
-        None => "\nnothing to fix: no file was read in many small calls\n".into(),
+        None => "\nnothing to fix: no files read in many small calls, and no waits for an allocator\n".into(),
     }
 }
 
@@ -176,7 +176,7 @@ fn comparison(fixed: &Fixed) -> String {
     let mut text = if is_better {
         format!("\nfixed: {after} instead of {before}, {factor:.1}× faster{with} (both recorded)\n")
     } else if fixed.best.is_right() {
-        format!("\nnothing gained: {after} instead of {before}{with} (both recorded)\n")
+        format!("\nno improvement: {after} instead of {before}{with} (both recorded)\n")
     } else {
         format!("\nnot fixed: {after} instead of {before}{with} (both recorded), but the runs differ\n")
     };

@@ -67,8 +67,14 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let slow = slow::devices(&session.everywhere.pace);
     let request =
         Wanted { all: args.all, stacks: args.stacks, locks: !args.no_locks, profile, slow, ..Wanted::default() };
-    let read =
-        if args.cold { slow::files_read(&observe(session, args, recorder, request.clone())?) } else { Vec::new() };
+    let mut read = Vec::new();
+    if args.cold {
+        let first = observe(session, args, recorder, request.clone())?;
+        if is_interrupted(first.end) {
+            return Ok(exit_code(first.end));
+        }
+        read = slow::files_read(&first);
+    }
     slow::drop_cached(&read);
     let seen = observe(session, args, recorder, request.clone())?;
     // Write the report even if a signal arrives now.
@@ -79,6 +85,9 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let first_outputs = verify::FirstOutputs::read(&args.verify);
     let mut runs = Vec::new();
     for remedy in if args.fix { fix::remedies(&watched) } else { Vec::new() } {
+        if is_interrupted(end) {
+            break;
+        }
         drop(_hold);
         slow::drop_cached(&read);
         let request = remedy.request(&request);
@@ -106,7 +115,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     Ok(code)
 }
 
-/// Has signals go to another process.
+/// Forwards signals to another process.
 pub fn hand_over(session: &Session, process: i32) {
     session.signals().pass_to(Some(process));
     // A terminal sends SIGQUIT to both processes.
@@ -222,6 +231,15 @@ fn moved(bytes: u64) -> Vec<Moved> {
     let mut list = Vec::new();
     moved.add_to(&mut list);
     list
+}
+
+/// Whether a user has stopped the program, so that it does not run again.
+fn is_interrupted(end: End) -> bool {
+    const CODES: [i32; 2] = [128 + libc::SIGINT, 128 + libc::SIGTERM];
+    match end {
+        End::Code(code) => CODES.contains(&code),
+        End::Signal(signal) => CODES.contains(&(128 + signal)),
+    }
 }
 
 /// The exit code that a shell gives for this end.

@@ -124,7 +124,7 @@ pub(super) fn notes(watched: &Watched) -> Vec<String> {
     }
     if watched.held_maps > 0 {
         let maps = human::plural(watched.held_maps, "mapping");
-        notes.push(format!("throttled at once instead of page by page: {maps}"));
+        notes.push(format!("throttled when mapped, not page by page: {maps}"));
     }
     notes
 }

@@ -82,7 +82,7 @@ impl RemedyRule {
         let build_id = reach::build_id(program).unwrap_or_default();
         let missing = self.allocator.as_ref().filter(|path| !path.exists());
         match missing {
-            _ if build_id != self.build_id => Some(format!("it is for another build of {}", self.program)),
+            _ if build_id != self.build_id => Some(format!("it was made for another build of {}", self.program)),
             Some(path) => Some(format!("{} is missing", path.display())),
             None if reach::check(program).is_err() => Some("the program cannot be recorded".into()),
             None => None,
@@ -114,7 +114,7 @@ mod tests {
         let rule = RemedyRule::new("sh".as_ref(), Vec::new(), None, [1.0, 0.5]);
         assert!(rule.misfit("sh".as_ref()).is_none_or(|reason| reason.contains("recorded")));
         let other = RemedyRule { build_id: "00".into(), ..rule.clone() };
-        assert_eq!(other.misfit("sh".as_ref()).unwrap(), "it is for another build of sh");
+        assert_eq!(other.misfit("sh".as_ref()).unwrap(), "it was made for another build of sh");
         let missing = RemedyRule { allocator: Some("/no/such.so".into()), ..rule };
         assert_eq!(missing.misfit("sh".as_ref()).unwrap(), "/no/such.so is missing");
     }

@@ -21,7 +21,7 @@ pub fn run(session: &Session, args: &RunArgs) -> u8 {
     let Some((program, arguments)) = args.command.split_first() else { return crate::exit::USAGE };
     if let Some(reason) = rule.misfit(program) {
         if !session.everywhere.quiet {
-            console::note(&format!("note: {} is ignored: {reason}\n", args.rule.display()));
+            console::note(&format!("note: ignoring {}: {reason}\n", args.rule.display()));
         }
         let error = Command::new(program).args(arguments).exec();
         return linux::fail(session, "run", polyhaul_watch::trace::Failure::Program(error), &args.command);

@@ -47,12 +47,13 @@ pub fn sentence(watched: &Watched) -> Option<String> {
 }
 
 fn part(kind: &str, slowed: &SlowedCalls) -> String {
-    let limit = slowed.bytes_per_second.map(|rate| format!("to {}/s", human::bytes(rate)));
-    let latency = (slowed.latency_seconds > 0.0).then(|| format!("by {} each", human::seconds(slowed.latency_seconds)));
+    let limit = slowed.bytes_per_second.map(|rate| format!("throttled to {}/s", human::bytes(rate)));
+    let latency =
+        (slowed.latency_seconds > 0.0).then(|| format!("delayed by {} each", human::seconds(slowed.latency_seconds)));
     let limits: Vec<_> = limit.into_iter().chain(latency).collect();
     let calls = human::plural(slowed.calls, "call");
     let rate = if slowed.seconds > 0.0 { (slowed.bytes as f64 / slowed.seconds) as u64 } else { 0 };
     let moved = human::bytes(slowed.bytes);
     let taken = human::seconds(slowed.seconds);
-    format!("{kind} throttled {}: {moved} in {calls} take {taken} ({}/s)", limits.join(" and "), human::bytes(rate))
+    format!("{kind} {}: {moved} in {calls} took {taken} ({}/s)", limits.join(" and "), human::bytes(rate))
 }

@@ -13,7 +13,7 @@ const BYTES: usize = 2_000_000;
 /// Runs a sweep. Returns `None` if this build has no recorder.
 fn sweep(args: &[&str]) -> Option<Ran> {
     let ran = run(&[&["sweep", "--program", "--rounds", "1"], args].concat());
-    if ran.stderr.contains("does not include the recorder") {
+    if ran.stderr.contains("needs the recorder, which") {
         let _ = writeln!(std::io::stderr(), "SKIPPED: there is no recorder");
         return None;
     }
@@ -50,9 +50,9 @@ fn commands_are_compared_at_each_rate() {
         let transfer = if cell["device"] == "rate" { bytes as f64 / 20e6 - 0.001 } else { 0.0 };
         assert!(seconds > transfer && cell["note"].is_null(), "{cell}");
     }
-    let advice = value["advice"][0]["advice"].as_array().unwrap();
-    assert!(advice[0].as_str().unwrap().starts_with("plain is limited by reading below"), "{advice:?}");
-    assert!(std::fs::read_to_string(svg).unwrap().contains("Time of cat"));
+    // Which command is faster depends on the machine.
+    assert!(!value["advice"][0]["advice"].as_array().unwrap().is_empty(), "{value}");
+    assert!(std::fs::read_to_string(svg).unwrap().contains("Run time of cat"));
     assert_eq!(std::fs::read_to_string(csv).unwrap().lines().count(), 9);
 }
 
@@ -84,10 +84,10 @@ fn runs_that_fail_are_told() {
     assert!(ran.stderr.contains("no command ran as requested: failed with exit code 3: no such scene"), "{ran:?}");
     let args = ["--variant", "slow=sleep 1000", "--rates", "1GB/s", "--time-limit", "0.3s"];
     let ran = sweep(&args).unwrap().expect(2);
-    assert!(ran.stderr.contains("timed out after 0."), "{ran:?}");
+    assert!(ran.stderr.contains("stopped after 0."), "{ran:?}");
     let args = ["--variant", &good, "--until", "never", "--rates", "1GB/s"];
     let ran = sweep(&args).unwrap().expect(2);
-    assert!(ran.stderr.contains("ended without a line with \"never\""), "{ran:?}");
+    assert!(ran.stderr.contains("exited without printing \"never\""), "{ran:?}");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn mistakes_are_explained() {
     ];
     for (args, says) in cases {
         let ran = run(&[&["sweep"], args].concat()).expect(2);
-        assert!(ran.stderr.contains(says) || ran.stderr.contains("does not include the recorder"), "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains(says) || ran.stderr.contains("needs the recorder, which"), "{args:?}: {ran:?}");
     }
     let ran = run(&["sweep", "a.obj", "--until", "Rendering"]).expect(2);
     assert!(ran.stderr.contains("--until LINE needs --program"), "{ran:?}");

@@ -145,7 +145,7 @@ pub(super) const FAULTS: &[Fault] = &[
     fault("record-effect", "records no reads", &[P(31)], target("polyhaul-watch", "record", "calls_of_many_threads")),
     fault("cure-share", "answers reads from memory though another descriptor has the position", &[P(31)], target("polyhaul-watch", "cure", "reads_are_answered")),
     fault("cure-memory", "writes to memory that is not writable any more", &[P(31)], target("polyhaul-watch", "cure", "reads_are_answered")),
-    fault("watch-rate", "throttles reads to a higher rate than asked for", &[P(31)], target("polyhaul-watch", "slowed", "reads_take_their_time")),
+    fault("watch-rate", "throttles reads to a higher rate than requested", &[P(31)], target("polyhaul-watch", "slowed", "reads_take_their_time")),
     fault("watch-mapped", "fills mapped files from their start", &[P(31)], target("polyhaul-watch", "slowed", "mapped_files_have")),
     fault("watch-code", "loses the exit code of the program", &[P(31)], all("polyhaul-cli", "codes_and_signals_pass")),
     fault("watch-signal", "loses the signal that ended the program", &[P(31)], all("polyhaul-cli", "codes_and_signals_pass")),
