@@ -51,18 +51,7 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     };
     let records = session.take_records();
     let profile = records.is_some() || args.folded.is_some();
-    // Check this before running the program, which may take long.
-    args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
-    args.folded.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
-    args.save.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
-    let recorder = choose(args).map_err(failed)?;
-    if recorder == Recorder::Trace && profile {
-        return Err(failed(without_profile(args)));
-    }
-    let only_recorded = args.fix.then_some("--fix").or(session.everywhere.of_pace());
-    if let Some(option) = only_recorded.filter(|_| recorder == Recorder::Trace) {
-        return Err(failed(without_recorder(args, &format!("{option} needs the recorder"))));
-    }
+    let recorder = prepare(session, args, profile)?;
     let cached = Cached::measure();
     let slow = slow::devices(&session.everywhere.pace);
     let request =
@@ -106,13 +95,34 @@ fn watch(session: &Session, args: &WatchArgs) -> std::result::Result<u8, Failed>
     let is_changed = fixed.as_ref().is_some_and(Fixed::is_changed);
     let code = if planted("watch-code") { 0 } else { exit_code(end) };
     let code = if is_changed && code == 0 { FAILED } else { code };
-    let text = text + &saved.map_err(failed)?;
+    let line = saved.as_ref().map_or("", String::as_str);
+    let text = if session.everywhere.json { text } else { text + line };
     match &args.output {
         None => console::note(&text),
         Some(path) => file::write(path, text.as_bytes()).map_err(failed)?,
     }
-    written.map_err(failed)?;
+    saved.and(written).map_err(failed)?;
     Ok(code)
+}
+
+/// Checks the options, and that the outputs can be written, before the program runs, which may take long.
+fn prepare(session: &Session, args: &WatchArgs, profile: bool) -> std::result::Result<Recorder, Failed> {
+    let failed = |error: Error| {
+        let code = session.exit_code(Some(&error));
+        (error, code)
+    };
+    args.output.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
+    args.folded.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
+    args.save.as_deref().map_or(Ok(()), file::try_out).map_err(failed)?;
+    let recorder = choose(args).map_err(failed)?;
+    if recorder == Recorder::Trace && profile {
+        return Err(failed(without_profile(args)));
+    }
+    let only_recorded = args.fix.then_some("--fix").or(session.everywhere.of_pace());
+    if let Some(option) = only_recorded.filter(|_| recorder == Recorder::Trace) {
+        return Err(failed(without_recorder(args, &format!("{option} needs the recorder"))));
+    }
+    Ok(recorder)
 }
 
 /// Forwards signals to another process.

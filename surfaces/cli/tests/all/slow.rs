@@ -149,6 +149,8 @@ fn remedies_are_kept_as_rules() {
     let output = watch(&folder, &["--fix", "--save", "rule.toml"], &[&importer, "part.tga"]);
     let report = String::from_utf8(output.stderr).unwrap();
     assert!(report.ends_with("to keep it, use `polyhaul run --rule rule.toml`\n"), "{report}");
+    let output = watch(&folder, &["--json", "--fix", "--save", "rule.toml"], &[&importer, "part.tga"]);
+    assert!(serde_json::from_slice::<Value>(&output.stderr).unwrap()["fixed"].is_object());
     let rule = std::fs::read_to_string(folder.path("rule.toml")).unwrap();
     assert!(rule.contains(&folder.path("part.tga")) && rule.contains("\nbuild_id = \""), "{rule}");
     let ruled = |rule: &str, program: &[&str]| {
