@@ -101,7 +101,7 @@ static long counted(struct thread *thread, struct call *call, enum tally tally, 
 static int is_answered(struct thread *thread, struct call *call, enum tally tally)
 {
     long result;
-    uint64_t start = ticks();
+    uint64_t start = record->options & OPTION_THROTTLE ? ticks() : 0;
     enum answer answer = tally == TALLY_READ ? read_file(call, &result) : seek_in_file(call, &result);
     if (answer == ANSWER_NONE)
         return 0;

@@ -67,26 +67,25 @@ fn executable(program: &OsStr) -> Result<Option<File>, Obstacle> {
 ///
 /// The ID is in a note near the start of the file: sizes of name and description, type 3, `GNU` and the ID (elf(5)).
 pub fn build_id(program: &OsStr) -> Option<String> {
-    const SEARCHED: usize = 64 << 10;
+    const SEARCHED: u64 = 64 << 10;
     const TYPE_AND_NAME: &[u8] = b"\x03\0\0\0GNU\0";
     let mut file = executable(program).ok()??;
     file.rewind().ok()?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).ok()?;
+    (&mut file).take(SEARCHED).read_to_end(&mut bytes).ok()?;
     let id = || {
-        let at = memmem::find(&bytes[..bytes.len().min(SEARCHED)], TYPE_AND_NAME)?;
+        let at = memmem::find(&bytes, TYPE_AND_NAME)?;
         let size = u32::from_le_bytes(*bytes.get(at.checked_sub(4)?..)?.first_chunk()?) as usize;
         let start = at + TYPE_AND_NAME.len();
         bytes.get(start..start.checked_add(size)?)
     };
-    match id() {
-        Some(id) => Some(id.iter().map(|byte| format!("{byte:02x}")).collect()),
-        None => {
-            let mut hasher = DefaultHasher::new();
-            hasher.write(&bytes);
-            Some(format!("content-{:016x}", hasher.finish()))
-        }
+    if let Some(id) = id() {
+        return Some(id.iter().map(|byte| format!("{byte:02x}")).collect());
     }
+    file.read_to_end(&mut bytes).ok()?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
+    Some(format!("content-{:016x}", hasher.finish()))
 }
 
 fn elf(file: &File) -> Result<(), Obstacle> {
